@@ -1,0 +1,1 @@
+"""Tests to attempts: the supervisor, its worker processes, the journal, deadlines, resume."""

@@ -1,0 +1,1 @@
+"""Failures to contrasts, within a time budget, and the control suite."""

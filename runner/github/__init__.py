@@ -1,0 +1,1 @@
+"""GitHub's side: event, API, sticky comment, job summary, annotations, matrix outputs."""

@@ -1,0 +1,91 @@
+"""Documents: the versioned JSON files between the stages, read strictly and written whole."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import ClassVar, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from runner.errors import DocumentError
+
+D = TypeVar("D", bound="Document")
+
+
+class Value(BaseModel):
+    """Base of everything in a document: frozen, and a word that it does not know is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False, ser_json_inf_nan="null")
+
+
+class Document(Value):
+    """A file with a versioned schema. A subclass sets `SCHEMA` to its version, for example `triton-compat/plan/1`."""
+
+    SCHEMA: ClassVar[str]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read and validate one document.
+
+        Raises:
+            DocumentError: the file is missing, is not JSON, is of another schema version, or does not fit the schema.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise DocumentError(f"{path} could not be read: {error}") from error
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def parse(cls, text: str, name: str) -> Self:
+        """Validate the text of one document; `name` is what an error calls it.
+
+        Raises:
+            DocumentError: as for `read`.
+        """
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise DocumentError(f"{name} is not JSON: {error}") from error
+        found = data.pop("schema", None) if isinstance(data, dict) else None
+        if found != cls.SCHEMA:
+            raise DocumentError(f"{name} has schema {found!r}; this version of triton-compat reads {cls.SCHEMA!r}.")
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise DocumentError(f"{name} does not fit {cls.SCHEMA}: {where}: {first['msg']}") from error
+
+    def to_json(self) -> str:
+        """The document as it stands in its file: indented, in the order of its fields, `schema` first."""
+        body = self.model_dump(mode="json")
+        return json.dumps({"schema": self.SCHEMA, **body}, indent=1, ensure_ascii=False) + "\n"
+
+    def write(self, path: Path) -> None:
+        """Write the document so that a reader finds the old file or the whole new one."""
+        write_whole(path, self.to_json())
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file aside, then rename it into place: an interrupted write leaves the old file.
+
+    Lone surrogates (a test's name can hold them) are written as escapes rather than failing the write.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(aside, 0o644)  # noqa: PTH101 - mkstemp's 0600 would hide reports from other users of a shared runner
+        os.replace(aside, path)  # noqa: PTH105 - the rename is the point; os says it plainly
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(aside).unlink()
+        raise

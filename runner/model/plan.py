@@ -1,0 +1,200 @@
+"""plan.json: every cell of a matrix with everything pinned, and how each setting came to be."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from runner.model.cell import CellKey
+from runner.model.document import Document, Value
+from runner.model.words import GilMode
+
+
+class Pin(Value):
+    """One pinned distribution of an environment.
+
+    Attributes:
+        name: normalized project name.
+        version: exact version.
+        filename: the wheel that fits this interpreter.
+        sha256: of that wheel, or None where the index gives none.
+        size: bytes, or None where the index does not say.
+    """
+
+    name: str
+    version: str
+    filename: str
+    sha256: str | None = None
+    size: int | None = None
+
+
+class PlannedEnvironment(Value):
+    """One set of installed packages, shared by the cells that differ in the GIL alone.
+
+    Attributes:
+        id: such as `py3.13t-triton3.7.0`.
+        python: `3.13t`, or `?` for a named environment.
+        triton: exact release, or None when `executable` brings its own.
+        torch: exact release, or None.
+        executable: an existing Python that is used as it is (an `environment:` entry), else None.
+        pins: every package that comes from an index, in the order of their names.
+        local: folders of the user's that are installed as well, absolute or relative to `Plan.root`.
+        extras: for each folder in `local`, its extras, in brackets as pip writes them (`[test]`), or ``.
+        fingerprint: of all the above; an environment is reused only while it is the same.
+        unavailable: why it cannot be made (no wheel, Requires-Python, yanked), or None.
+    """
+
+    id: str
+    python: str
+    triton: str | None
+    torch: str | None
+    executable: str | None = None
+    pins: tuple[Pin, ...] = ()
+    local: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+    fingerprint: str
+    unavailable: str | None = None
+
+
+class Limits(Value):
+    """Seconds and bytes that a cell may use.
+
+    Attributes:
+        test_seconds: one test with its fixtures, or the collection of one file.
+        cell_seconds: a whole cell, without making its environment.
+        memory_bytes: resident memory that one worker process with its children may have, or None for no limit.
+    """
+
+    test_seconds: float = Field(default=300.0, gt=0)
+    cell_seconds: float = Field(default=3600.0, gt=0)
+    memory_bytes: int | None = Field(default=None, gt=0)
+
+
+class GpuNeed(Value):
+    """What a cell's GPU must be.
+
+    Attributes:
+        compute_capability: such as `9.0`; None when the cell needs no GPU.
+        free_memory_bytes: that must be free at the start.
+        required: when True a machine without such a GPU is `infra`; when False tests run and skip for themselves.
+    """
+
+    compute_capability: str | None = None
+    free_memory_bytes: int = 0
+    required: bool = False
+
+
+class Settings(Value):
+    """How the tests of one cell are run.
+
+    Attributes:
+        tests: paths relative to `Plan.root`, as pytest takes them.
+        pytest_args: further arguments for pytest.
+        env: environment variables for the tests.
+        workdir: relative to `Plan.root`; where pytest starts.
+        limits: see `Limits`.
+        gpu: see `GpuNeed`.
+        runner: labels of the machine that runs the cell.
+        sources: for each setting above (dotted, such as `limits.test_seconds`) where it was set:
+            `matrices/sm90.yml:12` or `default`.
+    """
+
+    tests: tuple[str, ...] = ()
+    pytest_args: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    workdir: str = "."
+    limits: Limits = Limits()
+    gpu: GpuNeed = GpuNeed()
+    runner: tuple[str, ...] = ()
+    sources: dict[str, str] = Field(default_factory=dict)
+
+
+class Expectation(Value):
+    """A known failure. It excuses nothing after its expiry.
+
+    Attributes:
+        cells: ids of the planned cells it covers (its selector, expanded).
+        tests: globs over test ids; empty means every test.
+        reason: why.
+        owner: who answers for it.
+        link: where it is followed.
+        expires: ISO date, the last day on which it holds.
+        source: `matrices/sm90.yml:40`.
+    """
+
+    cells: tuple[str, ...]
+    tests: tuple[str, ...] = ()
+    reason: str
+    owner: str
+    link: str
+    expires: str
+    source: str
+
+
+class PlannedCell(Value):
+    """One expected cell: it has a row in every report, whatever happens.
+
+    Attributes:
+        key: its coordinates.
+        environment: id of its `PlannedEnvironment`.
+        settings: how its tests are run.
+    """
+
+    key: CellKey
+    environment: str
+    settings: Settings
+
+
+class Job(Value):
+    """Cells that one machine takes together, so that nothing is installed twice.
+
+    Attributes:
+        name: unique within the plan.
+        cells: ids.
+        runner: labels that the machine must have.
+    """
+
+    name: str
+    cells: tuple[str, ...]
+    runner: tuple[str, ...]
+
+
+class Plan(Document):
+    """What will be run, exactly.
+
+    Attributes:
+        matrix: the matrix's name.
+        matrix_file: as the user gave it.
+        matrix_sha256: of the matrix file's bytes.
+        root: absolute path of the project's root: what relative paths are relative to.
+        created: ISO 8601 with offset, UTC.
+        tool: version of triton-compat that planned.
+        gil_modes: the modes the matrix asked for (a build with the GIL has `on` alone).
+        environments, cells, jobs, expectations: in the order of the matrix file's axes.
+    """
+
+    SCHEMA: ClassVar[str] = "triton-compat/plan/1"
+
+    matrix: str
+    matrix_file: str
+    matrix_sha256: str
+    root: str
+    created: str
+    tool: str
+    gil_modes: tuple[GilMode, ...]
+    environments: tuple[PlannedEnvironment, ...]
+    cells: tuple[PlannedCell, ...]
+    jobs: tuple[Job, ...] = ()
+    expectations: tuple[Expectation, ...] = ()
+
+    def cell(self, cell_id: str) -> PlannedCell | None:
+        """The cell with that id, or None."""
+        return next((cell for cell in self.cells if cell.key.id == cell_id), None)
+
+    def environment(self, environment_id: str) -> PlannedEnvironment:
+        """The environment with that id; KeyError when the plan is inconsistent."""
+        for environment in self.environments:
+            if environment.id == environment_id:
+                return environment
+        raise KeyError(environment_id)

@@ -1,0 +1,1 @@
+"""Matrix file to plan: read, expand, resolve against the index, decide availability, group into jobs."""

@@ -1,0 +1,1 @@
+"""Verdict and results to Markdown, HTML, SVG, JUnit and terminal. Pure but for the terminal's drawing."""

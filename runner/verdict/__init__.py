@@ -1,0 +1,1 @@
+"""Results to findings and verdict. Pure: no clock, no network, no subprocess, no environment variable."""
