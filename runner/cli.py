@@ -1,0 +1,82 @@
+"""The front door: `triton-compat`, one subcommand for each stage and each question."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from runner import __version__, commands
+from runner.errors import InterruptedRunError, TritonCompatError
+
+OUT = Path(".triton-compat")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status.
+
+    Args:
+        argv: the words after the program's name; the process's own when None.
+
+    Returns:
+        0 PASS or done, 1 FAIL, 3 CANNOT TELL, or the exit code of the error (10 and above).
+    """
+    options = build_parser().parse_args(argv)
+    try:
+        return commands.run(options)
+    except TritonCompatError as error:
+        if options.debug:
+            raise
+        _say(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        interrupted = InterruptedRunError("Stopped.")
+        _say(interrupted)
+        return interrupted.exit_code
+    except BrokenPipeError:
+        # The reader went away (`| head`). Keep the interpreter from complaining when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line, so that tests and documents can read it."""
+    parser = argparse.ArgumentParser(prog="triton-compat", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    plan = _command(subparsers, "plan", "Expand a matrix file, pin every version, decide what is available.")
+    plan.add_argument("matrix", type=Path, help="the matrix file")
+    plan.add_argument("--offline", action="store_true", help="use what the caches hold and ask no network")
+    plan.add_argument("--refresh", action="store_true", help="ask the index again even for pages fetched minutes ago")
+    plan.add_argument("--explain", action="store_true", help="print each cell with the source of each of its settings")
+    plan.add_argument(
+        "--begin", action="store_true", help="begin a run: keep results of an interrupted run, drop others"
+    )
+    plan.add_argument("--fresh", action="store_true", help="with --begin: keep no earlier result")
+
+    cell = _command(subparsers, "cell", "Run one cell on this machine.")
+    cell.add_argument("id", help="the cell's id, as in plan.json")
+    cell.add_argument("--plan", type=Path, help="the plan (default: plan.json in the output folder)")
+    cell.add_argument("--offline", action="store_true", help="install from caches alone")
+
+    judge = _command(subparsers, "judge", "Results to verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL.")
+    judge.set_defaults()
+    _command(subparsers, "report", "Render report.md, report.html, matrix.svg and junit.xml, and print the table.")
+    _command(subparsers, "doctor", "What this machine has and lacks, and what to do about it.")
+    return parser
+
+
+def _command(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str
+) -> argparse.ArgumentParser:
+    parser = subparsers.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+    parser.add_argument("--out", type=Path, default=OUT, help="the output folder (default: %(default)s)")
+    return parser
+
+
+def _say(error: TritonCompatError) -> None:
+    print(f"triton-compat: {error}", file=sys.stderr)

@@ -1,0 +1,124 @@
+"""The matrix as nox sessions, for this repository's noxfile and for anybody's.
+
+In a noxfile: `from runner import sessions; sessions.register("matrices/mine.yml")` gives a session `matrix` (plan, all
+cells, experiments, verdict, report) and one session for each planned cell, with tags such as `py3.13t`, `gil-off` and
+`triton-3.7.0`. Each stage is a process of its own and talks to the next through files, so a stage that is killed
+loses nothing that an earlier one wrote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import nox
+
+from runner.errors import DocumentError
+from runner.model.plan import Plan, PlannedCell
+from runner.model.result import CellResult
+from runner.model.words import Status
+
+MATRIX_VARIABLE = "TRITON_COMPAT_MATRIX"
+OUT = Path(".triton-compat")
+VERDICTS = (0, 1, 3)
+"""Exit statuses that say PASS, FAIL or CANNOT TELL; every other one is an error of ours."""
+
+
+def register(matrix: Path | str, *, noxfile: Path, out: Path = OUT) -> None:
+    """Define the session `matrix` and one session for each planned cell.
+
+    Args:
+        matrix: the matrix file that `nox -s matrix` runs when none is named after `--`.
+        noxfile: the noxfile that calls this; started again for the cells once they are known.
+        out: the output folder, relative to the noxfile's folder.
+    """
+    chosen = Path(os.environ.get(MATRIX_VARIABLE, matrix))
+    plan = _current_plan(chosen, out, make=_names_cells(sys.argv[1:]))
+    for cell in plan.cells if plan else ():
+        _register_cell(cell, out)
+
+    @nox.session(name="matrix", venv_backend="none")
+    def run_matrix(session: nox.Session) -> None:
+        """Plan, every cell, experiments, verdict, report; after --: [MATRIX] [--offline] [--fresh]."""
+        options = _options(session.posargs, chosen)
+        _stage(session, "plan", str(options.matrix), "--out", str(out), "--begin", *options.switches)
+        cells = [cell.key.id for cell in Plan.read(out / "plan.json").cells]
+        session.run(
+            *(sys.executable, "-m", "nox", "--noxfile", str(noxfile), "--sessions", *cells),
+            env={MATRIX_VARIABLE: str(options.matrix)},
+            external=True,
+            silent=False,
+            success_codes=[0, 1],  # a failing cell fails its session; the verdict is the judge's
+        )
+        status = _stage(session, "judge", "--out", str(out))
+        _stage(session, "report", "--out", str(out))
+        if status:
+            session.error({1: "FAIL", 3: "CANNOT TELL"}[status])
+
+
+def _register_cell(cell: PlannedCell, out: Path) -> None:
+    key = cell.key
+    tags = [f"py{key.python}", f"gil-{key.gil.value}"]
+    tags += [f"triton-{key.triton}"] if key.triton else []
+    tags += [f"torch-{key.torch}"] if key.torch else []
+
+    @nox.session(name=key.id, venv_backend="none", tags=tags)
+    def run_cell(session: nox.Session) -> None:
+        status = _stage(session, "cell", key.id, "--plan", str(out / "plan.json"), "--out", str(out), *session.posargs)
+        result = CellResult.read(out / "cells" / key.id / "result.json")
+        if result.status is Status.UNAVAILABLE:
+            session.skip(result.reason)
+        if status:
+            session.error(f"{result.status.value}: {result.reason}")
+
+    run_cell.__doc__ = f"Python {key.python}, GIL {key.gil.value}, Triton {key.triton or 'as installed'}."
+
+
+def _stage(session: nox.Session, *words: str) -> int:
+    """Run one stage and return its exit status if that is a verdict; any other ends the session."""
+    command = (sys.executable, "-m", "runner", *words)
+    session.debug(" ".join(command))
+    status = subprocess.run(command, check=False).returncode  # session.run would not tell 1 from 3
+    if status not in VERDICTS:
+        session.error(f"triton-compat {words[0]} ended with exit status {status}")
+    return status
+
+
+def _options(words: Sequence[str], default: Path) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="nox -s matrix --", description="Run a whole compatibility matrix.")
+    parser.add_argument("matrix", nargs="?", type=Path, default=default, help="the matrix file")
+    parser.add_argument("--offline", action="store_true", help="plan and install from caches alone")
+    parser.add_argument("--fresh", action="store_true", help="keep no result of an interrupted run")
+    options = parser.parse_args(words)
+    options.switches = [f"--{name}" for name in ("offline", "fresh") if getattr(options, name)]
+    return options
+
+
+def _names_cells(words: Sequence[str]) -> bool:
+    """Whether a nox command line needs the cells to be known: it lists sessions, or chooses by tag, keyword or id."""
+    wanted = {"-l", "--list", "--list-sessions", "--json", "-t", "--tags", "-k", "--keywords"}
+    return any(word in wanted or "-gil-" in word for word in words)
+
+
+def _current_plan(matrix: Path, out: Path, *, make: bool) -> Plan | None:
+    """The plan of that matrix file as it is now, made anew when it must be known and is not there."""
+    if plan := _read_plan(matrix, out):
+        return plan
+    if not make:
+        return None
+    made = subprocess.run([sys.executable, "-m", "runner", "plan", str(matrix), "--out", str(out)], check=False)
+    return _read_plan(matrix, out) if made.returncode == 0 else None
+
+
+def _read_plan(matrix: Path, out: Path) -> Plan | None:
+    try:
+        plan = Plan.read(out / "plan.json")
+        digest = hashlib.sha256(matrix.read_bytes()).hexdigest()
+    except (DocumentError, OSError):
+        return None
+    return plan if plan.matrix_sha256 == digest else None
