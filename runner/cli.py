@@ -63,9 +63,13 @@ def build_parser() -> argparse.ArgumentParser:
     cell.add_argument("--plan", type=Path, help="the plan (default: plan.json in the output folder)")
     cell.add_argument("--offline", action="store_true", help="install from caches alone")
 
-    judge = _command(subparsers, "judge", "Results to verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL.")
-    judge.set_defaults()
+    _command(subparsers, "judge", "Results to verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL.")
     _command(subparsers, "report", "Render report.md, report.html, matrix.svg and junit.xml, and print the table.")
+    audit = _command(subparsers, "audit", "Every extension module of an environment, and what it does to the GIL.")
+    audit.add_argument("python", nargs="?", help="a Python or the folder of an environment (default: this one)")
+    audit.add_argument("--cache", type=Path, action="append", default=[], help="also modules compiled into this folder")
+    audit.add_argument("--json", action="store_true", help="print JSON")
+    audit.add_argument("--strict", action="store_true", help="exit 1 when a module switches the GIL on")
     _command(subparsers, "doctor", "What this machine has and lacks, and what to do about it.")
     return parser
 
