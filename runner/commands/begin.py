@@ -34,7 +34,7 @@ def begin_run(plan: Plan, out: Path, *, fresh: bool) -> str:
         return f"Going on with an interrupted run: {done} of {len(plan.cells)} cells are finished."
     _set_aside(out)
     plan.write(out / "plan.json")
-    return f"{len(plan.cells)} cells are planned."
+    return f"{len(plan.cells)} {'cell' if len(plan.cells) == 1 else 'cells'} planned."
 
 
 def _interrupted_plan(out: Path) -> Plan | None:
