@@ -92,6 +92,21 @@ class ExecutionError(TritonCompatError):
     remedy = "Run triton-compat doctor; it checks what a cell needs on this machine."
 
 
+class GitHubError(TritonCompatError):
+    """GitHub did not do what was asked of it. The verdict stands all the same.
+
+    Attributes:
+        status: of the answer, or None when there was none.
+    """
+
+    exit_code = 20
+    remedy = "The verdict is not affected; read it in the job summary. Run the job again to publish it."
+
+    def __init__(self, message: str, *, remedy: str | None = None, status: int | None = None) -> None:
+        super().__init__(message, remedy=remedy)
+        self.status = status
+
+
 class InterruptedRunError(TritonCompatError):
     """The user stopped the run. What had finished is kept."""
 
