@@ -1,0 +1,66 @@
+"""What the control needs from the machine, and how threads are released together."""
+
+import ctypes
+import os
+import threading
+
+import pytest
+
+THREADS = 8
+WAIT_SECONDS = 60.0
+COMPUTE_CAPABILITY_MAJOR = 75  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+COMPUTE_CAPABILITY_MINOR = 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
+
+
+@pytest.fixture(scope="session")
+def driver():
+    """libcuda; skips where there is none."""
+    try:
+        return ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        if "TRITON_LIBCUDA_PATH" not in os.environ:
+            pytest.skip("no CUDA driver (libcuda.so.1 not found)")
+        return ctypes.CDLL(os.path.join(os.environ["TRITON_LIBCUDA_PATH"], "libcuda.so.1"))
+
+
+@pytest.fixture(scope="session")
+def torch(driver):
+    """torch with a GPU of SM90; skips, in words, where either lacks."""
+    if code := driver.cuInit(0):
+        pytest.skip(f"the CUDA driver finds no usable GPU (cuInit gives error {code})")
+    device, major, minor = (ctypes.c_int() for _ in range(3))
+    if driver.cuDeviceGet(ctypes.byref(device), 0):
+        pytest.skip("the CUDA driver finds no GPU")
+    driver.cuDeviceGetAttribute(ctypes.byref(major), COMPUTE_CAPABILITY_MAJOR, device)
+    driver.cuDeviceGetAttribute(ctypes.byref(minor), COMPUTE_CAPABILITY_MINOR, device)
+    if (major.value, minor.value) != (9, 0):
+        pytest.skip(f"GPU 0 is SM{major.value}{minor.value}, the control's launches are for SM90")
+    return pytest.importorskip("torch", reason="torch is not installed, so nothing can be launched")
+
+
+@pytest.fixture
+def together():
+    """Call a function in `THREADS` threads that are released together; its errors are counted, none is lost."""
+
+    def call(function):
+        barrier = threading.Barrier(THREADS)
+        errors, lock = {}, threading.Lock()
+
+        def run(index):
+            try:
+                barrier.wait(WAIT_SECONDS)
+                function(index)
+            except BaseException as error:  # noqa: BLE001 - a SystemExit in a thread is a failure like any other
+                with lock:
+                    text = f"{type(error).__name__}: {error}"
+                    errors[text] = errors.get(text, 0) + 1
+
+        threads = [threading.Thread(target=run, args=(index,), daemon=True) for index in range(THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(WAIT_SECONDS)
+        assert not any(thread.is_alive() for thread in threads), f"threads still run after {WAIT_SECONDS:.0f} s"
+        assert not errors, f"{sum(errors.values())} of {THREADS} threads failed: {errors}"
+
+    return call
