@@ -25,7 +25,7 @@ def driver():
 
 @pytest.fixture(scope="session")
 def torch(driver):
-    """torch with a GPU of SM90; skips, in words, where either lacks."""
+    """A torch that can use a GPU of SM90; skips, in words, where either lacks."""
     if code := driver.cuInit(0):
         pytest.skip(f"the CUDA driver finds no usable GPU (cuInit gives error {code})")
     device, major, minor = (ctypes.c_int() for _ in range(3))

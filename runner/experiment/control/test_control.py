@@ -73,7 +73,7 @@ def test_compile_from_threads(together):
 
 
 def test_autotune_from_threads(together):
-    """One autotuned kernel called from many threads. The benchmark waits, as one on a GPU does, and measures nothing."""
+    """One autotuned kernel called from many threads; its benchmark waits as one on a GPU does, and measures nothing."""
     import triton
     from control_kernels import add_kernel
 
