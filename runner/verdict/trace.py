@@ -1,0 +1,103 @@
+"""What stands in a traceback or a crash dump: frames, exceptions, the thread that died. Pure text, bounded."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MAX_TEXT = 256 * 1024
+"""Characters of one text that are looked at: half from its start, where roots are, half from its end."""
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+_FRAME = re.compile(
+    r'^[ \t]{0,12}File "(?P<path>[^"\n]{1,500})", line \d{1,9},? in (?P<function>[^\n]{1,200}?)[ \t\r]*$'
+    r"|^(?P<short>[^\s:\"']{1,300}\.pyx?):\d{1,9}: (?:in (?P<short_function>\S{1,200}))?",
+    re.MULTILINE,
+)
+_EXCEPTION = re.compile(
+    r"^(?:E {1,8})?(?P<type>[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Exit|Failed|Failure|Warning))"
+    r"(?::[ \t]{1,4}(?P<text>[^\n]{0,1000}))?[ \t\r]{0,8}$",
+    re.MULTILINE,
+)
+_FATAL = re.compile(r"^(?:Fatal Python error: |(?:Current thread|Thread) 0x[0-9a-fA-F]{1,16})", re.MULTILINE)
+_CURRENT = re.compile(r"^Current thread 0x[^\n]{1,120}\(most recent call first\):[ \t\r]*\n", re.MULTILINE)
+_THREAD_END = re.compile(r"^(?:[ \t]{0,8}\n|Thread 0x|Extension modules:|Current thread's C stack)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of a Python stack: where it stands, and in which function."""
+
+    path: str
+    function: str
+
+    @property
+    def is_triton(self) -> bool:
+        """Whether the file belongs to Triton itself."""
+        return "/triton/" in f"/{self.path}" and ("-packages/triton/" in self.path or "/python/triton/" in self.path)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the file belongs to the interpreter or to another installed package."""
+        path = self.path
+        return path.startswith("<") or "-packages/" in path or re.search(r"/lib(?:64)?/python3\.\d", path) is not None
+
+    @property
+    def label(self) -> str:
+        """The frame without what differs between machines, environments and checkouts."""
+        path = self.path.replace("\\", "/")
+        tail = path.rsplit("-packages/", 1)[-1] if "-packages/" in path else "/".join(path.split("/")[-2:])
+        return f"{tail}:{self.function}"
+
+
+def bounded(text: str) -> str:
+    """The text without colours, cut in the middle when it is longer than `MAX_TEXT`."""
+    if len(text) > MAX_TEXT:
+        text = f"{text[: MAX_TEXT // 2]}\n...\n{text[-MAX_TEXT // 2 :]}"
+    return _COLOUR.sub("", text) if "\x1b" in text else text
+
+
+def crash_start(text: str) -> int | None:
+    """Where a crash dump begins, or None when there is none."""
+    match = _FATAL.search(text)
+    return match.start() if match else None
+
+
+def crashed_thread(text: str) -> list[Frame]:
+    """Frames of the thread that died, innermost first; empty when the text holds no such dump."""
+    match = _CURRENT.search(text)
+    if match is None:
+        return []
+    end = _THREAD_END.search(text, match.end())
+    return frames(text[match.end() : end.start() if end else len(text)])
+
+
+def frames(text: str) -> list[Frame]:
+    """All frames in the order of the text; of Python's own, faulthandler's and pytest's ways of writing them."""
+    found = []
+    for match in _FRAME.finditer(text):
+        path = match["path"] or match["short"]
+        found.append(Frame(path, match["function"] or match["short_function"] or "?"))
+    return found
+
+
+def importer_of_crash(text: str) -> str | None:
+    """The file that was importing an extension module when the process died while that module was made, or None."""
+    stack = crashed_thread(text)
+    start = next((i for i, frame in enumerate(stack) if frame.function == "create_module"), None)
+    if start is None:
+        return None
+    below = (frame.path for frame in stack[start:] if not _is_import_machinery(frame.path))
+    return next(below, "")
+
+
+def _is_import_machinery(path: str) -> bool:
+    return path.startswith("<frozen importlib") or "/importlib/" in path
+
+
+def last_exception(text: str) -> tuple[str, str] | None:
+    """Type, without its module, and text of the last exception that is named in the text, or None."""
+    last = None
+    for match in _EXCEPTION.finditer(text):
+        last = match
+    return (last["type"].rsplit(".", 1)[-1], last["text"] or "") if last else None
