@@ -1,0 +1,170 @@
+"""junit.xml: rendered from our own results, so that a crash loses nothing and nothing looks better than it was."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from junitparser import Error, Failure, Skipped, TestCase, TestSuite
+from junitparser.junitparser import FinalResult
+
+from runner.model.cell import CellKey
+from runner.model.plan import Plan
+from runner.model.result import Attempt, CellResult, TestResult
+from runner.model.words import Outcome, Status
+from runner.report import phrases
+from runner.report.escape import block, first_line, line
+from runner.verdict.cell_status import Weighed, outcome_of, weigh
+
+CELL_CASE = "(cell)"
+_NAME_LIMIT = 1_000
+_DECLARATION = "<?xml version='1.0' encoding='utf-8'?>\n"
+_RESULTS: dict[Outcome, tuple[type[FinalResult], str]] = {
+    Outcome.FAILED: (Failure, "failed"),
+    Outcome.ERROR: (Error, "error"),
+    Outcome.CRASHED: (Error, "crashed"),
+    Outcome.TIMED_OUT: (Error, "timed_out"),
+    Outcome.NOT_RUN: (Error, "not_run"),  # a reader that knows no "not run" must not take it for harmless
+    Outcome.SKIPPED: (Skipped, "pytest.skip"),
+    Outcome.XFAILED: (Skipped, "pytest.xfail"),
+}
+
+
+def render(result: CellResult) -> str:
+    """One cell as a `testsuites` document with one suite, named by the cell's id."""
+    return _document([_suite(result.cell, result, weigh(result.cell, result))])
+
+
+def render_all(plan: Plan, results: Mapping[str, CellResult]) -> str:
+    """The whole matrix: one suite for every expected cell, in the plan's order.
+
+    A cell whose status no test shows (nothing arrived, unavailable, infra, the GIL came on) gets one more case called
+    `(cell)`: skipped when it is unavailable, an error or a failure otherwise.
+    """
+    suites = []
+    for cell in plan.cells:
+        result = results.get(cell.key.id)
+        unavailable = plan.environment(cell.environment).unavailable
+        suites.append(_suite(cell.key, result, weigh(cell.key, result, planned_unavailable=unavailable)))
+    return _document(suites)
+
+
+def _document(suites: Iterable[tuple[str, Counter[str]]]) -> str:
+    """Join suites that are text already, so that the trees of a large matrix are never in memory together."""
+    texts, total = [], Counter[str]()
+    for text, counts in suites:
+        texts.append(text)
+        total.update(counts)
+    said = " ".join(f'{name}="{total[name]}"' for name in ("tests", "failures", "errors", "skipped"))
+    time = total["milliseconds"] / 1000
+    root = f'<testsuites name="triton-compat" {said} time="{time}">'
+    return f"{_DECLARATION}{root}\n{''.join(texts)}</testsuites>\n"
+
+
+def _suite(key: CellKey, result: CellResult | None, weighed: Weighed) -> tuple[str, Counter[str]]:
+    """One suite as text and its counts: tests, failures, errors, skipped, milliseconds."""
+    suite = TestSuite(key.id)
+    for name, value in _properties(key, result, weighed):
+        suite.add_property(name, line(value, _NAME_LIMIT))
+    cases = [_case(test) for test in result.tests] if result else []
+    counts = Counter({"tests": 0, "failures": 0, "errors": 0, "skipped": 0, "milliseconds": 0})
+    cell_case = _cell_case(key, weighed, [kind for _, kind in cases])
+    for case, kind in [*cases, *([cell_case] if cell_case else [])]:
+        suite.append(case)
+        counts["tests"] += 1
+        if kind is not None:
+            counts[{Failure: "failures", Error: "errors", Skipped: "skipped"}[kind]] += 1
+        counts["milliseconds"] += round(1000 * (case.time or 0.0))
+    suite.tests, suite.failures, suite.errors, suite.skipped = (
+        counts[name] for name in ("tests", "failures", "errors", "skipped")
+    )
+    suite.time = counts["milliseconds"] / 1000
+    stamp = _timestamp(result.started) if result else None
+    if stamp is not None:
+        suite.timestamp = stamp
+    return suite.tostring().decode().removeprefix(_DECLARATION) + "\n", counts
+
+
+def _properties(key: CellKey, result: CellResult | None, weighed: Weighed) -> Iterable[tuple[str, str]]:
+    yield "status", weighed.status.value
+    if weighed.reason:
+        yield "reason", weighed.reason
+    yield "python", key.python
+    yield "gil", key.gil.value
+    yield from ((name, value) for name, value in (("triton", key.triton), ("torch", key.torch)) if value)
+    if result is not None and result.environment is not None:
+        yield "observed.python", result.environment.build or result.environment.python
+        yield "observed.gil", phrases.gil_in_words(result)
+        yield "observed.triton", result.environment.triton or "none"
+        yield "observed.torch", result.environment.torch or "none"
+
+
+def _cell_case(
+    key: CellKey, weighed: Weighed, kinds: list[type[FinalResult] | None]
+) -> tuple[TestCase, type[FinalResult]] | None:
+    """The case that carries a status which the tests alone do not show, or None."""
+    kind: type[FinalResult]
+    if weighed.status is Status.UNAVAILABLE:
+        kind = Skipped
+    elif weighed.status is Status.FAIL:
+        kind = Failure
+    else:
+        kind = Error
+    shown = Error in kinds or Failure in kinds
+    if weighed.status is Status.PASS or (shown and weighed.status in {Status.FAIL, Status.NO_RESULT}):
+        return None
+    case = TestCase(CELL_CASE, key.id, 0.0)
+    case.append(kind(line(weighed.reason or phrases.status_word(weighed.status), _NAME_LIMIT), weighed.status.value))
+    return case, kind
+
+
+def _case(test: TestResult) -> tuple[TestCase, type[FinalResult] | None]:
+    name, classname = _names(test)
+    attempt = phrases.telling_attempt(test)
+    case = TestCase(line(name, _NAME_LIMIT), line(classname, _NAME_LIMIT), _seconds(test))
+    outcome = outcome_of(test)
+    kind = _RESULTS.get(outcome)
+    if kind is not None:
+        element, type_ = kind
+        message = first_line(attempt.message if attempt else None, _NAME_LIMIT)
+        found = element(message or phrases.attempts_in_words(test), type_)
+        text = "\n".join(part for part in (attempt.message, attempt.stack) if part) if attempt else ""
+        if text and element is not Skipped:
+            found.text = block(text)
+        case.append(found)
+    if len(test.attempts) > 1 or outcome is Outcome.XPASSED or any(one.output for one in test.attempts):
+        case.system_out = "\n".join(_log(number, one) for number, one in enumerate(test.attempts, 1))
+    return case, kind[0] if kind else None
+
+
+def _log(number: int, one: Attempt) -> str:
+    """One attempt in words, with what it printed."""
+    said = f"attempt {number}: {phrases.attempt_in_words(one)}, {phrases.duration(one.seconds)}"
+    message = first_line(one.message)
+    return said + (f": {message}" if message else "") + (f"\n{block(one.output)}" if one.output else "")
+
+
+def _names(test: TestResult) -> tuple[str, str]:
+    """Name and class name as pytest's own JUnit gives them: `test_add[8]`, `tests.test_ops.TestAdd`."""
+    path, bracket, parameters = test.id.partition("[")
+    *parents, name = path.split("::")
+    if not parents:  # a file that could not be collected
+        return name + bracket + parameters, ""
+    module = parents[0].removesuffix(".py").replace("/", ".")
+    return name + bracket + parameters, ".".join([module, *parents[1:]])
+
+
+def _seconds(test: TestResult) -> float:
+    total = sum(one.seconds for one in test.attempts)
+    return round(total, 3) if math.isfinite(total) and total > 0 else 0.0
+
+
+def _timestamp(started: str) -> str | None:
+    """ISO 8601 without an offset, in UTC, as the common schemas want it."""
+    try:
+        moment = datetime.fromisoformat(started)
+    except ValueError:
+        return None
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S") if moment.tzinfo else None

@@ -1,0 +1,204 @@
+"""report.md: the verdict, the table and the reasons in GitHub's Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from runner.model.plan import Plan
+from runner.model.result import CellResult, TestResult
+from runner.model.verdict import Finding, Verdict
+from runner.model.words import Status, VerdictWord
+from runner.report import phrases
+from runner.report.escape import code, code_in_table, first_line, prose, prose_in_table
+from runner.report.grid import Grid, Line, Row, lay_out
+
+TESTS_PER_CELL = 10
+TESTS_IN_ALL = 150
+NOTES = 50
+_NAMES = 4
+_NOTHING = "—"
+_SYMBOLS = {VerdictWord.PASS: "✅", VerdictWord.FAIL: "❌", VerdictWord.CANNOT_TELL: "❔"}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the report that can be left out without harm to the others.
+
+    Attributes:
+        name: what a note on its absence would call it.
+        text: valid Markdown by itself, without a line break at its end.
+    """
+
+    name: str
+    text: str
+
+
+def render(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict) -> str:
+    """The whole report, the first line being the verdict in words."""
+    return "\n\n".join(section.text for section in sections(plan, results, verdict)) + "\n"
+
+
+def sections(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict) -> tuple[Section, ...]:
+    """The report in parts, the most important first: for a place with less room, keep as many as fit.
+
+    The first two, the verdict and the table, are never empty; other parts are absent when they have nothing to say.
+    """
+    grid = lay_out(plan, results, verdict)
+    found = (
+        Section("verdict", f"## {_SYMBOLS[verdict.verdict]} {prose(verdict.sentence)}"),
+        Section("table", _table(plan, grid)),
+        Section("reasons", "\n".join(_reasons(grid))),
+        Section("findings", "\n\n".join(_findings(verdict))),
+        Section("failures", "\n\n".join(_failures(grid))),
+        Section("notes", "\n".join(_notes(verdict))),
+        Section("machine", "\n".join(_machines(plan, grid))),
+        Section("environments", _environments(grid)),
+    )
+    return tuple(section for section in found if section.text)
+
+
+def _table(plan: Plan, grid: Grid) -> str:
+    heads = ["Python", "GIL", *(f"Triton {prose_in_table(column)}" for column in grid.columns)]
+    lines = [_row(heads), _row(["---"] * len(heads))]
+    lines += [_row([prose_in_table(row.python), row.gil, *_slots(row)]) for row in grid.rows]
+    count = len(grid.lines)
+    lines += ["", f"Matrix {code(plan.matrix)}: {count} cell{'' if count == 1 else 's'}, {_passing(grid)}."]
+    return "\n".join(lines)
+
+
+def _passing(grid: Grid) -> str:
+    """How many passes are plain, so that no row of green hides what was skipped."""
+    passes = [line for line in grid.lines if line.verdict.status is Status.PASS]
+    skipping = sum(1 for line in passes if line.skipped)
+    return f"{len(passes)} pass" + (f" ({skipping} of them with skipped tests)" if skipping else "")
+
+
+def _slots(row: Row) -> Iterator[str]:
+    for slot in row.slots:
+        yield " / ".join(_slot(line) for line in slot) or _NOTHING
+
+
+def _slot(line: Line) -> str:
+    seen = line.result.environment if line.result else None
+    own = f" (Triton {prose_in_table(seen.triton)})" if line.key.triton is None and seen and seen.triton else ""
+    return f"{phrases.symbol(line)} {phrases.short(line)}{own}"
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _reasons(grid: Grid) -> Iterator[str]:
+    """One line for each cell that is not a plain pass; passes that say the same share one."""
+    noted: dict[str, list[Line]] = {}
+    order = [Status.FAIL, Status.NO_RESULT, Status.INFRA, Status.UNAVAILABLE]
+    for status in order:
+        for line in grid.lines:
+            if line.verdict.status is status:
+                said = phrases.why(line)
+                tail = f": {prose(said, 600)}" if said else ""
+                yield f"- {phrases.symbol(line)} {code(line.key.id)} {phrases.short(line)}{tail}"
+    for line in grid.lines:
+        if line.verdict.status is Status.PASS and not line.is_plain_pass:
+            noted.setdefault(phrases.why(line), []).append(line)
+    for said, lines in noted.items():
+        yield f"- {phrases.symbol(lines[0])} {_cells([line.key.id for line in lines])}: {prose(said, 600)}"
+
+
+def _cells(ids: list[str]) -> str:
+    if len(ids) == 1:
+        return code(ids[0])
+    rest = len(ids) - _NAMES
+    return (
+        f"{len(ids)} cells ({', '.join(code(name) for name in ids[:_NAMES])}{f' and {rest} more' if rest > 0 else ''})"
+    )
+
+
+def _findings(verdict: Verdict) -> Iterator[str]:
+    if verdict.findings:
+        yield "### Findings"
+    for finding in verdict.findings:
+        yield "\n".join(_finding(finding))
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    where = _cells(list(finding.cells)) if finding.cells else "no cell"
+    tests = f", {len(finding.tests)} test{'' if len(finding.tests) == 1 else 's'}" if finding.tests else ""
+    yield f"**{finding.cause.value}, {finding.confidence.value}**: {prose(finding.title)}"
+    yield ""
+    yield f"- In {where}{tests}"
+    for evidence in finding.evidence:
+        yield f"- {prose(evidence.kind)}: {prose(first_line(evidence.text, 500), 600)}"
+    if finding.next_step:
+        yield f"- Next: {prose(first_line(finding.next_step, 500), 600)}"
+
+
+def _failures(grid: Grid) -> Iterator[str]:
+    """The failing tests of each cell, bounded for each cell and in all."""
+    left = TESTS_IN_ALL
+    started = False
+    for line in grid.lines:
+        tests = list(phrases.failures(line))
+        if not tests:
+            continue
+        if not started:
+            yield "### What went wrong"
+            started = True
+        shown = tests[: min(TESTS_PER_CELL, left)]
+        left -= len(shown)
+        rows = [f"**{phrases.symbol(line)} {code(line.key.id)}** ({phrases.counts_in_words(line)})", ""]
+        rows += [_failure(test) for test in shown]
+        if len(tests) > len(shown):
+            rows.append(f"- {len(tests) - len(shown)} more in {code(f'cells/{line.key.id}/junit.xml')}")
+        yield "\n".join(rows)
+
+
+def _failure(test: TestResult) -> str:
+    attempt = phrases.telling_attempt(test)
+    message = first_line(attempt.message) if attempt else ""
+    return f"- {code(test.id)} {phrases.attempts_in_words(test)}" + (f": {code(message, 400)}" if message else "")
+
+
+def _notes(verdict: Verdict) -> Iterator[str]:
+    if verdict.notes:
+        yield "### Notes"
+        yield ""
+    for note in verdict.notes[:NOTES]:
+        yield f"- {prose(first_line(note, 500), 600)}"
+    if len(verdict.notes) > NOTES:
+        yield f"- {len(verdict.notes) - NOTES} more in {code('verdict.json')}"
+
+
+def _machines(plan: Plan, grid: Grid) -> Iterator[str]:
+    found = phrases.machines(plan, grid.lines)
+    if len(found) == 1:
+        yield f"Machine: {prose(first_line(found[0].text))}"
+    elif found:
+        yield "Machines:"
+        yield ""
+        yield from (
+            f"- {one.cells} cell{'' if one.cells == 1 else 's'}: {prose(first_line(one.text))}" for one in found
+        )
+
+
+def _environments(grid: Grid) -> str:
+    """Every expected cell with what was observed in it, folded."""
+    heads = ["Cell", "Status", "Tests", "Python", "Triton", "torch", "GIL", "Time"]
+    rows = [_row(heads), _row(["---"] * len(heads)), *(_row(list(_facts(line))) for line in grid.lines)]
+    count = len(grid.lines)
+    summary = f"<summary>{'The cell' if count == 1 else f'All {count} cells'} and what ran there</summary>"
+    return "\n".join(["<details>", summary, "", *rows, "", "</details>"])
+
+
+def _facts(line: Line) -> Iterator[str]:
+    result = line.result
+    seen = result.environment if result else None
+    yield code_in_table(line.key.id)
+    yield f"{phrases.symbol(line)} {phrases.short(line)}"
+    yield phrases.counts_in_words(line) or "none"
+    yield code_in_table(f"{seen.python} {seen.soabi or ''}".strip()) if seen else _NOTHING
+    yield prose_in_table(seen.triton) if seen and seen.triton else _NOTHING
+    yield prose_in_table(seen.torch) if seen and seen.torch else _NOTHING
+    yield prose_in_table(phrases.gil_in_words(result)) if result and seen else f"asked {line.key.gil.value}"
+    yield phrases.duration(result.seconds) if result and result.tests else _NOTHING
