@@ -168,6 +168,7 @@ class Plan(Document):
         matrix_file: as the user gave it.
         matrix_sha256: of the matrix file's bytes.
         root: absolute path of the project's root: what relative paths are relative to.
+        root_source: where the root was set: `matrices/sm90.yml:12`, or `default: ` and which default it is.
         created: ISO 8601 with offset, UTC.
         tool: version of triton-compat that planned.
         gil_modes: the modes the matrix asked for (a build with the GIL has `on` alone).
@@ -180,6 +181,7 @@ class Plan(Document):
     matrix_file: str
     matrix_sha256: str
     root: str
+    root_source: str = "default"
     created: str
     tool: str
     gil_modes: tuple[GilMode, ...]
