@@ -1,0 +1,188 @@
+"""A planned environment made ready: reused when it is exactly what is wanted, made anew when not."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.environment.contents import STAMP, contents_of, difference
+from runner.environment.installation import install
+from runner.environment.interpreters import find_interpreter
+from runner.environment.lock import FolderLock
+from runner.environment.places import Places
+from runner.environment.probe import probe
+from runner.environment.progress import Progress, silent
+from runner.environment.projects import digest_of
+from runner.environment.stamp import Stamp, UsedInterpreter, read_stamp
+from runner.errors import EnvironmentFailedError, InterpreterError
+from runner.model.cell import PythonBuild
+from runner.model.plan import PlannedEnvironment
+
+_locks: dict[Path, FolderLock] = {}
+"""Shared locks of the environments that this process uses; they end with it, however it ends."""
+_one_at_a_time = threading.Lock()  # a lock of the kernel is the process's: threads must exclude each other themselves
+
+
+@dataclass(frozen=True)
+class ReadyEnvironment:
+    """An environment that can be used now, and that no other process replaces while this one lives.
+
+    Attributes:
+        python: its interpreter.
+        folder: its own folder, or the prefix of a named Python.
+        reused: nothing was made.
+        reason: why it was made anew although a folder was there, or None.
+        seconds: wall time of making or checking it.
+        fingerprint: of the `PlannedEnvironment`.
+    """
+
+    python: Path
+    folder: Path
+    reused: bool
+    reason: str | None
+    seconds: float
+    fingerprint: str
+
+
+def make_environment(
+    environment: PlannedEnvironment,
+    *,
+    root: Path,
+    store: Path,
+    progress: Progress = silent,
+    offline: bool = False,
+    places: Places | None = None,
+) -> ReadyEnvironment:
+    """Make a planned environment ready.
+
+    Args:
+        environment: what is wanted.
+        root: what its local folders are relative to.
+        store: folder that holds the environments; each has a folder of its own there, named by its id.
+        progress: told what takes long.
+        offline: no network: everything must be on this machine and in uv's cache.
+        places: where to look for Pythons; this machine's when None.
+
+    Raises:
+        InterpreterError: there is no such Python and none could be made.
+        EnvironmentFailedError: it cannot be made, with the end of the installer's output.
+    """
+    started = time.monotonic()
+    if environment.unavailable is not None:
+        raise EnvironmentFailedError(f"{environment.id} is unavailable: {environment.unavailable}")
+    if environment.executable is not None:
+        return _named(environment, environment.executable, root, started)
+    folder = store.absolute() / environment.id
+    local = {str(root / name): digest_of(root / name) for name in environment.local}
+    with _one_at_a_time, _shared_at_the_end(folder, progress) as lock:
+        there = folder.exists()
+        reason = _why_not_reused(folder, environment, local)
+        if reason is not None:
+            lock.own(progress, f"{environment.id}: another run uses it; waiting for that to end")
+            there = folder.exists()
+            reason = _why_not_reused(folder, environment, local)  # while we waited another may have made it
+        if reason is not None:
+            progress(f"{environment.id}: making it" + (f" anew: {reason}" if there else ""))
+            _make(folder, environment, local, lock, progress=progress, offline=offline, places=places)
+    return ReadyEnvironment(
+        python=folder / "bin" / "python",
+        folder=folder,
+        reused=reason is None,
+        reason=reason if there else None,
+        seconds=time.monotonic() - started,
+        fingerprint=environment.fingerprint,
+    )
+
+
+@contextmanager
+def _shared_at_the_end(folder: Path, progress: Progress) -> Iterator[FolderLock]:
+    """The lock on a folder: shared at first and kept shared, or freed when the folder did not become ready."""
+    if folder not in _locks:
+        _locks[folder] = FolderLock(folder.with_name(f".{folder.name}.lock"))
+    lock = _locks[folder]
+    try:
+        lock.share(progress, f"{folder.name}: another run makes it; waiting for that")
+        yield lock
+        lock.share(progress, f"{folder.name}: another run makes it; waiting for that")
+    except BaseException:
+        lock.free()
+        raise
+
+
+def changes_since_made(folder: Path) -> str | None:
+    """What was changed in an environment since it was made (by a test, as a rule), in one clause; None for nothing."""
+    stamp = read_stamp(folder)
+    return "it has no stamp of completion" if stamp is None else difference(stamp.contents, contents_of(folder))
+
+
+def _why_not_reused(folder: Path, environment: PlannedEnvironment, local: dict[str, str]) -> str | None:
+    if not folder.exists():
+        return "it is not there"
+    stamp = read_stamp(folder)
+    if stamp is None:
+        return "it was not completed"
+    if stamp.fingerprint != environment.fingerprint:
+        return "the plan wants other packages"
+    if not stamp.interpreter.is_unchanged:
+        return f"its Python {stamp.interpreter.executable} was changed or removed"
+    if stamp.local != local:
+        changed = [name for name in local if stamp.local.get(name) != local[name]]
+        return f"{', '.join(changed) or 'a local folder'} was changed"
+    return difference(stamp.contents, contents_of(folder))
+
+
+def _make(
+    folder: Path,
+    environment: PlannedEnvironment,
+    local: dict[str, str],
+    lock: FolderLock,
+    *,
+    progress: Progress,
+    offline: bool,
+    places: Places | None,
+) -> None:
+    interpreter = find_interpreter(
+        PythonBuild.parse(environment.python), progress=progress, places=places, offline=offline
+    )
+    if folder.exists():
+        # The stamp goes first: a removal that is interrupted leaves a folder that is not complete.
+        (folder / STAMP).unlink(missing_ok=True)
+        shutil.rmtree(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    used = UsedInterpreter.of(interpreter)
+    install(
+        folder,
+        interpreter,
+        environment.pins,
+        [Path(name) for name in local],
+        progress=progress,
+        offline=offline,
+        inherit=lock.descriptor,
+    )
+    stamp = Stamp(fingerprint=environment.fingerprint, interpreter=used, local=local, contents=contents_of(folder))
+    stamp.write(folder / STAMP)
+
+
+def _named(environment: PlannedEnvironment, executable: str, root: Path, started: float) -> ReadyEnvironment:
+    """A Python that the matrix file names: run to see that it works, and otherwise used as it is."""
+    python = Path(shutil.which(executable) or root / executable)
+    try:
+        probe(python, "named in the matrix file")
+    except InterpreterError as error:
+        raise InterpreterError(
+            f"{python}, which the environment {environment.id} names, cannot be used: it {error.message}",
+            remedy="Correct its path under environment: in the matrix file.",
+        ) from error
+    return ReadyEnvironment(
+        python=python,
+        folder=python.parent.parent,
+        reused=True,
+        reason=None,
+        seconds=time.monotonic() - started,
+        fingerprint=environment.fingerprint,
+    )
