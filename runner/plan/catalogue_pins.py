@@ -1,4 +1,4 @@
-"""Which Triton a torch release asks for: read from its wheel's METADATA once and kept; published wheels never change."""
+"""Which Triton a torch release asks for: read from its wheel's METADATA once and kept, as wheels never change."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from pydantic import ValidationError
 from remotezip import RemoteIOError, RemoteZip
 
 from runner.errors import DocumentError, IndexUnreachableError
+from runner.model.cell import PythonBuild
 from runner.model.document import Document
 from runner.plan.index import PackageIndex
 from runner.plan.index_page import IndexFile
-from runner.plan.wheels import wheel_tags
+from runner.plan.wheels import Platform, Target, wheel_tags
 
 _DIRECTORY_BYTES = 1 << 18
 """Asked for at once from the end of a wheel: holds most central directories, so that two requests do."""
@@ -82,7 +83,8 @@ class TorchPins:
         name = "{}-{}.dist-info/METADATA".format(*wheel.filename.split("-")[:2])
         try:
             with RemoteZip(wheel.url, session=self._index.session, initial_buffer_size=_DIRECTORY_BYTES) as archive:
-                return archive.read(name)
+                found: bytes = archive.read(name)
+                return found
         except (requests.RequestException, RemoteIOError, zipfile.BadZipFile, KeyError, OSError) as error:
             raise IndexUnreachableError(
                 f"The metadata of {wheel.filename} could not be read from the package index ({type(error).__name__})."
@@ -97,7 +99,7 @@ def required_triton(metadata: bytes, wheel: str) -> SpecifierSet | None:
         wheel: name of the wheel it is from; its tags decide which markers hold.
     """
     requirements: list[Requirement] = Metadata.from_email(metadata, validate=False).requires_dist or []
-    environment = _environment(wheel)
+    environment = _target(wheel).markers
     for requirement in requirements:
         applies = requirement.marker is None or requirement.marker.evaluate(environment)
         if requirement.name.lower() == "triton" and applies:
@@ -114,21 +116,11 @@ def is_made_for(triton: Version, accepted: SpecifierSet) -> bool:
     return accepted.contains(triton, prereleases=True) and not accepted.contains(following)
 
 
-def _environment(wheel: str) -> dict[str, str]:
+def _target(wheel: str) -> Target:
     tag = min(wheel_tags(wheel), key=str)
     machine = next((known for known in ("x86_64", "aarch64") if tag.platform.endswith(known)), "x86_64")
-    version = f"{tag.interpreter[2]}.{tag.interpreter[3:] or '0'}"
-    return {
-        "platform_system": "Linux",
-        "sys_platform": "linux",
-        "os_name": "posix",
-        "platform_machine": machine,
-        "platform_python_implementation": "CPython",
-        "implementation_name": "cpython",
-        "python_version": version,
-        "python_full_version": f"{version}.0",
-        "extra": "",
-    }
+    version = f"{tag.interpreter[2:3]}.{tag.interpreter[3:] or '0'}"
+    return Target(PythonBuild(version=version), Platform(machine))
 
 
 def _kept(path: Path) -> _TorchPin | None:

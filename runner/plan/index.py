@@ -1,4 +1,4 @@
-"""A client of the package index: one project's page of files, cached, revalidated, and honest about where it came from."""
+"""A client of the package index: pages of projects, cached, revalidated, and honest about where they came from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import platformdirs
 import pypi_simple
@@ -19,8 +19,9 @@ from requests.auth import HTTPBasicAuth
 from requests.utils import get_auth_from_url
 from urllib3.util import Retry
 
-from runner.errors import IndexUnreachableError, ResolutionError
+from runner.errors import IndexUnreachableError, ResolutionError, UsageError
 from runner.plan.index_page import CachedPage, IndexFile, IndexPage, PageCache
+from runner.plan.index_reasons import refusal, why_failed, without_credentials
 
 MAX_AGE_SECONDS = 600.0
 """A page that was fetched within this time is used unasked; uv's own default for pages."""
@@ -45,12 +46,6 @@ def index_url(environ: Mapping[str, str]) -> str:
     return pypi_simple.PYPI_SIMPLE_ENDPOINT
 
 
-def without_credentials(url: str) -> str:
-    """The address without user, password and query: what may appear in a message."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
 class PackageIndex:
     """Pages of an index in the simple API (JSON; HTML where the index has nothing else). Safe to share by threads.
 
@@ -63,6 +58,9 @@ class PackageIndex:
         timeout: seconds to connect and seconds between two bytes.
         retries: how often a request that failed or met a busy server is sent again.
         clock: seconds since the epoch.
+
+    Raises:
+        UsageError: the address is not one of http or https.
 
     Attributes:
         notices: sentences the user must see, such as that a page is a cached copy because the index is down.
@@ -80,6 +78,11 @@ class PackageIndex:
         retries: int = 3,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        if urlsplit(url).scheme not in {"http", "https"}:
+            raise UsageError(
+                f"The package index {without_credentials(url)[:200]} is not an http or https address.",
+                remedy="Set UV_DEFAULT_INDEX to the address of a simple API; folders of wheels are not read.",
+            )
         self.url = url
         self.offline = offline
         self.cache_folder = cache or platformdirs.user_cache_path("triton-compat") / "index"
@@ -149,7 +152,7 @@ class PackageIndex:
             response = self.session.get(file.url + ".metadata", timeout=self._timeout)
             response.raise_for_status()
         except requests.RequestException as error:
-            raise self._unreachable(file.filename, _why(error)) from error
+            raise self._unreachable(file.filename, why_failed(error)) from error
         return response.content
 
     def notice(self, sentence: str) -> None:
@@ -186,7 +189,7 @@ class PackageIndex:
         try:
             response = self.session.get(self._client.get_project_url(name), headers=headers, timeout=self._timeout)
         except requests.RequestException as error:
-            why = _why(error)
+            why = why_failed(error)
             if isinstance(error, (requests.ConnectionError, requests.Timeout)):
                 self._down = why
             raise self._unreachable(name, why) from error
@@ -195,7 +198,7 @@ class PackageIndex:
         if response.status_code == requests.codes.not_modified and cached is not None:
             return replace(cached, fetched_at=self._clock())
         if response.status_code != requests.codes.ok:
-            raise self._unreachable(name, _refusal(response))
+            raise self._unreachable(name, refusal(response))
         return CachedPage(
             page=self._parse(name, response),
             fetched_at=self._clock(),
@@ -227,28 +230,6 @@ class _AuthForOneHost(HTTPBasicAuth):
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         is_ours = urlsplit(request.url or "").hostname == self._host
-        return super().__call__(request) if is_ours else request
-
-
-def _refusal(response: requests.Response) -> str:
-    status = f"it answered {response.status_code} {response.reason}".rstrip()
-    needs_login = response.status_code in {requests.codes.unauthorized, requests.codes.forbidden}
-    return status + (" (it wants other credentials)" if needs_login else "")
-
-
-def _why(error: requests.RequestException) -> str:
-    """In a few words; the exceptions' own texts hold object addresses and may hold the address with credentials."""
-    text = str(error)
-    if isinstance(error, requests.exceptions.SSLError):
-        return "its TLS certificate could not be verified"
-    if isinstance(error, requests.exceptions.ProxyError):
-        return "the proxy refused"
-    if isinstance(error, requests.Timeout) or "timed out" in text:
-        return "it did not answer in time"
-    reasons = ("Connection refused", "Name or service not known", "Temporary failure in name resolution")
-    found = [reason for reason in reasons if reason in text]
-    if found:
-        return found[0].lower()
-    if isinstance(error, requests.HTTPError) and error.response is not None:
-        return _refusal(error.response)
-    return f"the connection failed ({type(error).__name__})"
+        if is_ours:
+            super().__call__(request)  # type: ignore[no-untyped-call]  # requests' stubs leave it untyped
+        return request

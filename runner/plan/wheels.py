@@ -72,6 +72,24 @@ class Target:
         """What Requires-Python and markers are held against; like uv, the first patch release where none is named."""
         return self.python.patch or f"{self.python.version}.0"
 
+    @property
+    def markers(self) -> dict[str, str]:
+        """The environment against which PEP 508 markers are evaluated."""
+        return {
+            "platform_system": "Linux",
+            "sys_platform": "linux",
+            "os_name": "posix",
+            "platform_machine": self.platform.machine,
+            "platform_python_implementation": "CPython",
+            "implementation_name": "cpython",
+            "implementation_version": self.python_full_version,
+            "python_version": self.python.version,
+            "python_full_version": self.python_full_version,
+            "platform_release": "",
+            "platform_version": "",
+            "extra": "",
+        }
+
     def accepts(self, requires_python: str | None) -> bool:
         """Whether a Requires-Python lets this Python in. One that is no specifier is ignored, as installers do."""
         try:

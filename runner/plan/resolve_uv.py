@@ -1,0 +1,172 @@
+"""Asking uv which versions go together, for a Python that need not exist on this machine."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import uv
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from runner.errors import IndexUnreachableError, ResolutionError
+from runner.plan.index import PackageIndex
+from runner.plan.resolve_reasons import bounded, explanation
+from runner.plan.wheels import Platform, Target
+
+_SECONDS = 900
+_KEPT_SETTINGS = re.compile(
+    r"UV_(CACHE_DIR|HTTP_\w+|REQUEST_TIMEOUT|NATIVE_TLS|SYSTEM_CERTS|KEYRING_PROVIDER|INSECURE_HOST|CONCURRENT_\w+)"
+)
+_KNOWN_GLIBC = ((2, 17), (2, 28), *((2, minor) for minor in range(31, 41)))
+_NO_ANSWER = re.compile(
+    r"Failed to fetch|error sending request|Request failed after|client error|timed out"
+    r"|HTTP status (client|server) error|was not found in the cache|network (was|connectivity is) disabled",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What uv made of a set of requirements.
+
+    Attributes:
+        versions: normalized name to exact version, in uv's order; empty when they do not go together.
+        refusal: why they do not go together, in one bounded line, or None.
+    """
+
+    versions: dict[str, str] = field(default_factory=dict)
+    refusal: str | None = None
+
+
+class Uv:
+    """`uv pip compile` with nothing that a user's configuration could change.
+
+    Args:
+        index: whose address and reachability uv shares.
+        environ: the process's environment; uv's network and cache settings are taken from it, and no others.
+    """
+
+    def __init__(self, index: PackageIndex, environ: Mapping[str, str]) -> None:
+        self._index = index
+        self._binary = uv.find_uv_bin()
+        self._environ = {
+            name: value
+            for name, value in environ.items()
+            if name not in {"VIRTUAL_ENV", "CONDA_PREFIX"}
+            and (not name.startswith("UV_") or _KEPT_SETTINGS.fullmatch(name))
+        }
+        # In the environment, not among the arguments: those are seen by every user of the machine.
+        self._environ["UV_DEFAULT_INDEX"] = index.url
+
+    @cached_property
+    def version(self) -> str:
+        """`uv 0.13.9`, without the build."""
+        found = subprocess.run(
+            [self._binary, "--version"], capture_output=True, text=True, check=True, env=self._environ
+        )
+        return " ".join(found.stdout.split()[:2])
+
+    def compile(
+        self, lines: Sequence[str], constraints: Sequence[str], target: Target, *, built: Sequence[str] = ()
+    ) -> Answer:
+        """Find versions that go together, wheels only.
+
+        uv knows the builds with the GIL alone here, so for a free-threaded target its wheels must be checked after.
+
+        Args:
+            lines: requirements, as in a requirements file.
+            constraints: further specifiers for packages that may or may not be needed.
+            target: the Python build and platform.
+            built: names of local projects whose metadata may be built.
+
+        Raises:
+            IndexUnreachableError: uv got no answer from the index, or lacks something in its cache when offline.
+            ResolutionError: uv could not work with the requirements at all.
+        """
+        offline = self._index.offline or self._index.is_down
+        done = self._run(lines, constraints, target, built, offline=offline)
+        if done.returncode and not offline and _NO_ANSWER.search(done.stderr):
+            done = self._run(lines, constraints, target, built, offline=True)
+            if not done.returncode:
+                self._index.notice(
+                    f"The package index {self._index.shown_url} did not answer uv, which used its cache instead."
+                )
+        if not done.returncode:
+            return Answer(versions=dict(_versions(done.stdout)))
+        if _NO_ANSWER.search(done.stderr):
+            raise IndexUnreachableError(
+                f"uv could not resolve {', '.join(lines)[:200]} from {self._index.shown_url}: {_shown(done.stderr)}",
+                remedy="Check the network, or run once where the index is reachable so that the cache holds it.",
+            )
+        if "No solution found" in done.stderr:
+            return Answer(refusal=explanation(_shown(done.stderr, 100_000)))
+        raise ResolutionError(
+            f"uv could not resolve {', '.join(lines)[:200]}: {_shown(done.stderr)}",
+            remedy="Correct the requirement it names"
+            + ("; a project lists its dependencies best in pyproject.toml, not dynamically." if built else "."),
+        )
+
+    def _run(
+        self, lines: Sequence[str], constraints: Sequence[str], target: Target, built: Sequence[str], *, offline: bool
+    ) -> subprocess.CompletedProcess[str]:
+        flags = ["--no-config", "--no-header", "--no-annotate", "--no-progress", "--color=never", "--no-sources"]
+        flags += ["--no-python-downloads", "--python", sys.executable, "--only-binary", ":all:"]
+        flags += ["--python-version", target.python_full_version, "--python-platform", _uv_platform(target.platform)]
+        for name in built:
+            flags += ["--no-binary", name]
+        if offline:
+            flags.append("--offline")
+        # An empty folder: uv would otherwise read the workspace around the working directory.
+        with tempfile.TemporaryDirectory(prefix="triton-compat-") as folder:
+            if constraints:
+                path = f"{folder}/constraints.txt"
+                with open(path, "w", encoding="utf-8") as stream:  # noqa: PTH123
+                    stream.write("\n".join(constraints) + "\n")
+                flags += ["--constraints", path]
+            command = [self._binary, "pip", "compile", *flags, "-"]
+            try:
+                return subprocess.run(
+                    command,
+                    input="\n".join(lines) + "\n",
+                    capture_output=True,
+                    text=True,
+                    errors="replace",
+                    check=False,
+                    cwd=folder,
+                    env=self._environ,
+                    timeout=_SECONDS,
+                )
+            except subprocess.TimeoutExpired as error:
+                raise IndexUnreachableError(
+                    f"uv did not finish resolving {', '.join(lines)[:200]} within {_SECONDS} seconds."
+                ) from error
+
+
+def _versions(output: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for line in output.splitlines():
+        try:
+            requirement = Requirement(line)
+        except InvalidRequirement:
+            continue  # an empty line
+        pins = list(requirement.specifier)
+        if requirement.url is None and len(pins) == 1:
+            found.append((canonicalize_name(requirement.name), pins[0].version))
+    return found
+
+
+def _uv_platform(platform: Platform) -> str:
+    known = max((glibc for glibc in _KNOWN_GLIBC if glibc <= platform.glibc), default=_KNOWN_GLIBC[0])
+    return "{}-manylinux_{}_{}".format(platform.machine, *known)
+
+
+def _shown(stderr: str, most: int = 600) -> str:
+    """What it said, without its warnings and without credentials in addresses."""
+    lines = [line for line in stderr.splitlines() if not line.startswith("warning:")]
+    return bounded(re.sub(r"://[^/\s@]+@", "://", " ".join(lines)), most)
