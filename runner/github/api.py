@@ -1,0 +1,250 @@
+"""GitHub's REST interface as far as it is used here: bounded retries, pages, and errors that say what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import requests
+from requests.adapters import HTTPAdapter
+from requests.auth import AuthBase
+from urllib3.connectionpool import ConnectionPool
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, MaxRetryError, NewConnectionError, ProxyError
+from urllib3.response import BaseHTTPResponse
+from urllib3.util.retry import Retry
+
+from runner.errors import GitHubError
+from runner.github.refusal import explain
+
+_OVERLOADED = frozenset({500, 502, 503, 504})
+_REPEATABLE = frozenset({"GET", "PATCH", "PUT", "DELETE"})
+"""Methods that do no harm when they are done twice. A PATCH here always writes the whole."""
+_TRIES = 4
+_MOST_PAGES = 100
+
+
+class LostAnswerError(GitHubError):
+    """A POST was sent and no usable answer came: it may or may not have been done. Look before sending it again."""
+
+
+class BoundedRetry(Retry):
+    """Retries within a budget of time that all tries of one request share.
+
+    Beyond urllib3's: a 403 or 429 with `Retry-After` (a secondary limit) is retried for every method, as GitHub did not
+    apply the request; an answer that asks for more patience than is left is returned as it is.
+
+    Attributes:
+        budget: seconds of waiting that are left.
+        pause: waits for a number of seconds.
+    """
+
+    budget: float = 60.0
+    pause: Callable[[float], None] = staticmethod(lambda _: None)
+
+    def new(self, **kwargs: Any) -> Self:
+        """A copy, as urllib3 makes one for each try."""
+        made = super().new(**kwargs)
+        made.budget, made.pause = self.budget, self.pause
+        return made
+
+    def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
+        """Whether an answer with this status is to be asked for again."""
+        if status_code in {403, 429}:
+            return has_retry_after and bool(self.total)
+        return super().is_retry(method, status_code, has_retry_after)
+
+    def increment(
+        self,
+        method: str | None = None,
+        url: str | None = None,
+        response: BaseHTTPResponse | None = None,
+        error: Exception | None = None,
+        _pool: ConnectionPool | None = None,
+        _stacktrace: TracebackType | None = None,
+    ) -> Self:
+        """The retries that are left after this try; MaxRetryError, which hands the answer on, when there are none."""
+        left = super().increment(method, url, response, error, _pool, _stacktrace)
+        if response is not None and left.wait_for(response) > self.budget and _pool is not None:
+            raise MaxRetryError(_pool, url or "", None)
+        return left
+
+    def sleep(self, response: BaseHTTPResponse | None = None) -> None:
+        """Wait as long as the answer asks for, or longer with each try."""
+        seconds = min(self.wait_for(response), self.budget)
+        self.budget -= seconds
+        self.pause(seconds)
+
+    def wait_for(self, response: BaseHTTPResponse | None) -> float:
+        """Seconds to wait before the next try."""
+        asked = self.get_retry_after(response) if response is not None else None
+        return self.get_backoff_time() if asked is None else asked
+
+
+class _Bearer(AuthBase):
+    """A token as `auth`: a header alone would give way to a line in ~/.netrc."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+
+@dataclass(frozen=True)
+class Made:
+    """The answer to a POST: its status, the object, and GitHub's clock as the `Date` header says it."""
+
+    status: int
+    body: Any
+    date: str
+
+
+@dataclass(frozen=True)
+class GitHub:
+    """One repository on one GitHub, github.com or a server of one's own.
+
+    Attributes:
+        session: made by `open_session`; proxies and certificates come from the environment, as requests reads them.
+        api_url: such as `https://api.github.com` or `https://github.example.com/api/v3`.
+        repository: `owner/name`.
+        timeout: seconds to connect, and seconds between two bytes of an answer.
+    """
+
+    session: requests.Session
+    api_url: str
+    repository: str
+    timeout: tuple[float, float] = (10.0, 30.0)
+
+    def get(self, path: str, *, needs: str, params: Mapping[str, str] | None = None) -> Any:
+        """One object. `path` is relative to the repository; `needs` is the permission, for the error's sentence."""
+        return self._ask("GET", self._url(path), needs=needs, params=params).json()
+
+    def pages(
+        self, path: str, *, needs: str, params: Mapping[str, str] | None = None, under: str | None = None
+    ) -> Iterator[Any]:
+        """Every object of a list over all its pages; `under` is the key of lists that are objects."""
+        url: str | None = self._url(path)
+        query: Mapping[str, str] | None = {"per_page": "100", **(params or {})}
+        for _ in range(_MOST_PAGES):
+            answer = self._ask("GET", str(url), needs=needs, params=query)
+            page = answer.json()
+            yield from page if under is None else page[under]
+            url, query = answer.links.get("next", {}).get("url"), None
+            if url is None:
+                return
+        raise GitHubError(f"{path} has more than {_MOST_PAGES} pages; reading stopped there.")
+
+    def post(self, path: str, body: Mapping[str, Any], *, needs: str) -> Made:
+        """Make something. Never sent twice.
+
+        Raises:
+            LostAnswerError: it may have been done.
+            GitHubError: it was not done.
+        """
+        answer = self._ask("POST", self._url(path), needs=needs, body=body)
+        return Made(answer.status_code, answer.json(), answer.headers.get("Date", ""))
+
+    def patch(self, path: str, body: Mapping[str, Any], *, needs: str) -> Any:
+        """Change something to what `body` says."""
+        return self._ask("PATCH", self._url(path), needs=needs, body=body).json()
+
+    def delete(self, path: str, *, needs: str) -> None:
+        """Remove something; that it is gone already is no error."""
+        try:
+            self._ask("DELETE", self._url(path), needs=needs)
+        except GitHubError as error:
+            if error.status not in {404, 410}:
+                raise
+
+    def _url(self, path: str) -> str:
+        return f"{self.api_url.rstrip('/')}/repos/{self.repository}{path}"
+
+    def _ask(
+        self,
+        method: str,
+        url: str,
+        *,
+        needs: str,
+        params: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> requests.Response:
+        what = f"{method} {url}"
+        try:
+            answer = self.session.request(
+                method,
+                url,
+                params=params,
+                json=body,
+                timeout=self.timeout,
+                # requests turns a redirected POST into a GET.
+                allow_redirects=method == "GET",
+            )
+            answer.content  # noqa: B018 - read here, so that a broken answer is met here
+            if answer.status_code < 300:  # noqa: PLR2004
+                answer.json() if answer.content else None
+        except (requests.RequestException, HTTPError, ValueError) as error:
+            kind = LostAnswerError if method == "POST" and not _was_not_sent(error) else GitHubError
+            raise kind(f"{what}: {_cause(error)}", remedy=_UNREACHABLE) from error
+        if answer.status_code < 300:  # noqa: PLR2004
+            return answer
+        message, remedy = explain(answer.status_code, answer.headers, answer.text, needs)
+        kind = LostAnswerError if method == "POST" and answer.status_code in _OVERLOADED else GitHubError
+        raise kind(f"{what}: {message}", remedy=remedy, status=answer.status_code)
+
+
+_UNREACHABLE = (
+    "GitHub could not be reached or did not answer whole; check the runner's network, its proxy (HTTPS_PROXY, "
+    "NO_PROXY) and GITHUB_API_URL, then run this job again. The verdict is not affected."
+)
+
+
+def open_session(
+    token: str, *, pause: Callable[[float], None], budget: float = 60.0, user_agent: str = "triton-compat"
+) -> requests.Session:
+    """A session with GitHub's headers, the token, and retries that wait `budget` seconds at most per request.
+
+    Args:
+        token: `GITHUB_TOKEN` or another; it is sent to no other host.
+        pause: waits for a number of seconds (`time.sleep`).
+        budget: seconds.
+        user_agent: GitHub refuses requests without one.
+    """
+    retry = BoundedRetry(
+        total=_TRIES,
+        redirect=5,
+        status_forcelist=_OVERLOADED,
+        allowed_methods=_REPEATABLE,
+        backoff_factor=0.5,
+        backoff_jitter=0.5,
+        raise_on_status=False,
+        respect_retry_after_header=True,
+    )
+    retry.budget, retry.pause = budget, pause
+    session = requests.Session()
+    session.auth = _Bearer(token)
+    session.headers.update(
+        {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28", "User-Agent": user_agent}
+    )
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, HTTPAdapter(max_retries=retry))
+    return session
+
+
+def _was_not_sent(error: Exception) -> bool:
+    """Whether no connection came about, so that nothing can have been done."""
+    return isinstance(_innermost(error), (NewConnectionError, ConnectTimeoutError, ProxyError))
+
+
+def _cause(error: Exception) -> str:
+    """The innermost reason, in one bounded line."""
+    inner = _innermost(error)
+    return " ".join(f"{type(inner).__name__}: {inner}".split())[:300]
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """What went wrong below the layers of requests and urllib3."""
+    below = getattr(error, "reason", None) or next(iter(error.args), None)
+    return _innermost(below) if isinstance(below, BaseException) else error
