@@ -18,15 +18,15 @@ def test_releases_are_oldest_first_and_without_names_that_make_no_sense() -> Non
 @pytest.mark.parametrize(
     "change",
     [
-        {"yanked": ""},
-        {"yanked": "broken"},
-        {"sha256": "cd" * 32},
-        {"requires_python": None},
-        {"filename": "t-2.tar.gz"},
+        replace(FILE, yanked=""),
+        replace(FILE, yanked="broken"),
+        replace(FILE, sha256="cd" * 32),
+        replace(FILE, requires_python=None),
+        replace(FILE, filename="t-2.tar.gz"),
     ],
 )
-def test_the_content_hash_changes_with_what_matters(change: dict[str, str | None]) -> None:
-    changed = IndexPage("t", (replace(FILE, **change), *PAGE.files[1:]))
+def test_the_content_hash_changes_with_what_matters(change: IndexFile) -> None:
+    changed = IndexPage("t", (change, *PAGE.files[1:]))
     assert changed.content_hash != PAGE.content_hash
 
 
