@@ -1,0 +1,292 @@
+"""One cell, run to its end whatever its tests do: workers one after the other until nothing is left to run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from runner.errors import DocumentError, ExecutionError
+from runner.execution.journal import Journal, read_events
+from runner.execution.ledger import Ledger
+from runner.execution.log import BoundedLog
+from runner.execution.observation import Observation
+from runner.execution.orders import Work, give_orders, next_suspect, next_work
+from runner.execution.outcome import read_result
+from runner.execution.processes import adopting_orphans, end_leftovers
+from runner.execution.progress import Progress
+from runner.execution.surroundings import TOKEN, variables_for_tests
+from runner.execution.watch import Watch
+from runner.execution.worker import STACK_SIGNAL, WorkerProcess
+from runner.model.cell import PythonBuild
+from runner.model.plan import PlannedCell, PlannedEnvironment
+from runner.model.result import CellResult, count_outcomes
+
+MOST_SUSPECTS = 20
+SUSPECTS_SHARE = 0.25
+"""Of a cell's seconds, for running suspects again."""
+PROGRESS_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a caller may change about the way a cell is run.
+
+    Attributes:
+        retry_suspects: run tests that crashed or hung once more, alone in a fresh process, as evidence.
+        only: ids (as in results) of the tests to run, or None for all.
+    """
+
+    retry_suspects: bool = True
+    only: tuple[str, ...] | None = None
+
+
+def plan_sha(cell: PlannedCell, environment: PlannedEnvironment) -> str:
+    """Fingerprint of everything that decides a cell's result; sources and labels of settings do not count."""
+    settings = cell.settings.model_dump(mode="json", exclude={"sources", "runner"})
+    data = {"key": cell.key.model_dump(mode="json"), "settings": settings, "fingerprint": environment.fingerprint}
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def finished_result(folder: Path, plan_sha: str) -> CellResult | None:
+    """The result that an earlier run left, if it belongs to the same plan; None when the cell has to be run."""
+    try:
+        result = CellResult.read(folder / "result.json")
+    except DocumentError:
+        return None
+    return result if result.plan_sha == plan_sha else None
+
+
+def run_cell(
+    cell: PlannedCell,
+    environment: PlannedEnvironment,
+    python: Path,
+    *,
+    root: Path,
+    folder: Path,
+    progress: Callable[[Progress], None] = lambda _: None,
+    rules: Rules | None = None,
+) -> CellResult:
+    """Run the tests of one cell, taking up a run of the same plan that was cut short.
+
+    Writes `journal.jsonl` and `log.txt` while it runs and `result.json` at the end.
+
+    Args:
+        cell: what to run.
+        environment: what `python` belongs to.
+        python: the tested interpreter, ready to be used.
+        root: the project's root, `Plan.root`.
+        folder: of the cell, made when it is missing.
+        progress: told what happens, at most about ten times a second.
+        rules: see `Rules`.
+
+    Raises:
+        ExecutionError: the cell could not be run at all: another process runs it, the folder cannot be written, the
+            working folder or the interpreter is missing.
+    """
+    workdir = root / cell.settings.workdir
+    if not workdir.is_dir():
+        raise ExecutionError(f"the folder of the tests, {workdir}, does not exist", remedy="Correct `workdir`.")
+    if not os.access(python, os.X_OK):
+        raise ExecutionError(f"{python} cannot be run", remedy="Make the environment again, or correct `environment`.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ExecutionError(f"{folder} cannot be made: {error.strerror}") from error
+    with adopting_orphans():
+        return _Run(cell, environment, python, root, folder, progress, rules or Rules()).run()
+
+
+class _Run:
+    """The state of one `run_cell`."""
+
+    def __init__(
+        self,
+        cell: PlannedCell,
+        environment: PlannedEnvironment,
+        python: Path,
+        root: Path,
+        folder: Path,
+        progress: Callable[[Progress], None],
+        rules: Rules,
+    ) -> None:
+        self._cell = cell
+        self._environment = environment
+        self._python = python
+        self._root = root
+        self._folder = folder
+        self._progress = progress
+        self._rules = rules
+        self._workdir = root / cell.settings.workdir
+        self._sha = plan_sha(cell, environment)
+        self._ledger = Ledger(cell.key.gil)
+        self._began = time.monotonic()
+        self._started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._earlier_seconds = 0.0
+        self._told = 0.0
+        self._stage = "collecting"
+        self._token = f"{cell.key.id}/{secrets.token_hex(8)}"
+
+    def run(self) -> CellResult:
+        path = self._folder / "journal.jsonl"
+        events = read_events(path)
+        resumed = bool(events) and events[0].get("plan_sha") == self._sha
+        with Journal(path, self._sha, fresh=not resumed) as journal:
+            if resumed:
+                self._take_up(events)
+            else:
+                for name in ("result.json", "log.txt"):
+                    (self._folder / name).unlink(missing_ok=True)
+                shutil.rmtree(self._folder / "caches", ignore_errors=True)
+            temporary = Path(tempfile.mkdtemp(prefix="tc-"))
+            journal.write([{"event": "supervisor", "token": self._token, "temporary": str(temporary)}])
+            log = BoundedLog(self._folder / "log.txt")
+            try:
+                self._run_workers(journal, log, temporary)
+            finally:
+                log.close()
+                shutil.rmtree(temporary, ignore_errors=True)
+            result = read_result(
+                self._ledger,
+                self._cell,
+                plan_sha=self._sha,
+                started=self._started,
+                seconds=self._seconds(),
+                journal_lost=journal.lost,
+            )
+            result.write(self._folder / "result.json")
+        self._stage = "finished"
+        self._tell(force=True)
+        return result
+
+    def _take_up(self, events: Sequence[dict[str, object]]) -> None:
+        """Fold an earlier run's journal, and clear away what its supervisor could not."""
+        leaders: list[int] = []
+        for event in events:
+            self._ledger.apply(event)
+            if event["event"] == "worker":
+                leaders.append(int(str(event["pid"])))
+            elif event["event"] == "supervisor":
+                mark = f"{TOKEN}={event['token']}".encode()
+                shutil.rmtree(str(event["temporary"]), ignore_errors=True)
+                end_leftovers(0, mark)
+        first, last = float(str(events[0]["t"])), float(str(events[-1]["t"]))
+        self._earlier_seconds = max(0.0, last - first)
+        self._started = datetime.fromtimestamp(first, UTC).isoformat(timespec="seconds")
+
+    # -- workers -------------------------------------------------------------------------------------------------
+
+    def _run_workers(self, journal: Journal, log: BoundedLog, temporary: Path) -> None:
+        variables = self._variables(temporary)
+        limits = self._cell.settings.limits
+        deadline = self._began + limits.cell_seconds - self._earlier_seconds
+        observation = None if self._ledger.observed else Observation(self._python, variables, self._workdir)
+        try:
+            while work := next_work(self._ledger):
+                self._stage = "collecting" if self._ledger.planned is None else "running"
+                self._run_worker(work, journal, log, variables, deadline)
+                self._end_at(deadline, journal)
+            if self._rules.retry_suspects:
+                self._stage = "repeating suspects"
+                deadline = min(deadline, time.monotonic() + SUSPECTS_SHARE * limits.cell_seconds)
+                while time.monotonic() < deadline and (work := next_suspect(self._ledger, MOST_SUSPECTS)):
+                    self._run_worker(work, journal, log, variables, deadline)
+            if observation is not None and self._ledger.hello is not None:
+                seen = observation.finish(self._ledger.hello, self._environment.fingerprint)
+                observation = None
+                event = {"event": "observed", "environment": seen.model_dump(mode="json")}
+                journal.write([event], durable=True)
+                self._ledger.apply(event)
+        finally:
+            if observation is not None:
+                observation.abandon()
+
+    def _run_worker(
+        self, work: Work, journal: Journal, log: BoundedLog, variables: dict[str, str], deadline: float
+    ) -> None:
+        orders = give_orders(work, self._ledger, self._arguments(), STACK_SIGNAL, self._rules.only)
+        worker = WorkerProcess(self._python, orders, variables, self._workdir)
+        try:
+            event = {"event": "worker", "pid": worker.pid, "mode": work.mode, "numbers": list(work.numbers or ())[:1]}
+            journal.write([event])
+            self._ledger.apply(event)
+            log.write(f"=== process {worker.pid}: {work.mode} ===\n".encode())
+            limits = self._cell.settings.limits
+            Watch(worker, self._ledger, journal, log, limits, deadline, self._tell).run()
+        finally:
+            worker.close()
+            end_leftovers(worker.pid, f"{TOKEN}={self._token}".encode())
+        self._tell(force=True)
+
+    def _end_at(self, deadline: float, journal: Journal) -> None:
+        if time.monotonic() >= deadline and self._ledger.over is None and next_work(self._ledger) is not None:
+            seconds = self._cell.settings.limits.cell_seconds
+            event = {"event": "over", "reason": f"the time of the cell, {seconds:g} s, was over"}
+            journal.write([event], durable=True)
+            self._ledger.apply(event)
+
+    def _arguments(self) -> tuple[str, ...]:
+        """For pytest: the user's, then the tests, then what keeps every test and leaves the user's folder alone."""
+        settings = self._cell.settings
+        forced = (
+            "--continue-on-collection-errors",
+            "--maxfail=0",
+            "-o",
+            f"cache_dir={self._folder / 'caches' / 'pytest'}",
+        )
+        return (*settings.pytest_args, *(self._test_argument(test) for test in settings.tests), *forced)
+
+    def _test_argument(self, test: str) -> str:
+        """A test path, relative to the working folder; something that is not a path stays as it is."""
+        file, separator, rest = test.partition("::")
+        path = self._root / file
+        return os.path.relpath(path, self._workdir) + separator + rest if path.exists() else test
+
+    def _variables(self, temporary: Path) -> dict[str, str]:
+        fingerprint = self._environment.fingerprint[:12]
+        return variables_for_tests(
+            os.environ,
+            python=self._python,
+            gil=self._cell.key.gil,
+            free_threaded=self._is_free_threaded(),
+            caches=self._folder.absolute() / "caches" / f"{fingerprint}-{self._cell.key.gil.value}",
+            temporary=temporary,
+            token=self._token,
+            user=self._cell.settings.env,
+        )
+
+    def _is_free_threaded(self) -> bool:
+        return PythonBuild.parse(self._environment.python).free_threaded
+
+    # -- progress ------------------------------------------------------------------------------------------------
+
+    def _seconds(self) -> float:
+        return self._earlier_seconds + time.monotonic() - self._began
+
+    def _tell(self, *, force: bool = False) -> None:
+        now = time.monotonic()
+        if not force and now - self._told < PROGRESS_SECONDS:
+            return
+        self._told = now
+        ledger = self._ledger
+        first = (attempts[0].outcome for attempts in (*ledger.entries.values(), *ledger.attempts.values()))
+        self._progress(
+            Progress(
+                cell=self._cell.key.id,
+                stage=self._stage,
+                planned=len(ledger.planned or ()) + len(ledger.entries),
+                finished=ledger.finished,
+                counts=count_outcomes(first),
+                current=ledger.current,
+                worker=len(ledger.workers) + (ledger.worker is not None),
+                seconds=round(self._seconds(), 3),
+            )
+        )

@@ -1,0 +1,394 @@
+"""What is known of a cell: the fold over its journal. Live and after a resume the same events give the same state.
+
+Nothing else decides what became of a test; the supervisor only writes events and asks this ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runner.model.result import Attempt, GilState, Left, ObservedEnvironment
+from runner.model.words import GilMode, Outcome
+
+SESSION = "<session>"
+"""Name of the entry for what goes wrong outside of every test and file."""
+MOST_CUTS = 2
+"""A test during which the supervisor itself died so often is taken as the one that kills it."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A collected test."""
+
+    id: str
+    file: str | None
+    line: int | None
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What a worker is doing right now.
+
+    Attributes:
+        kind: `start`, `conftest`, `collect`, `between`, `test`, `finish`, `exit`.
+        name: the file, or the number of the test; empty otherwise.
+        phase: of a test.
+    """
+
+    kind: str
+    name: str = ""
+    phase: str | None = None
+
+    @property
+    def number(self) -> int | None:
+        """The test's number, or None when no test runs."""
+        return int(self.name) if self.kind == "test" else None
+
+
+@dataclass(frozen=True)
+class Worker:
+    """The worker that is running, as far as it said."""
+
+    pid: int
+    mode: str
+    brought: int
+
+
+class Ledger:
+    """The state of one cell. `apply` is its only way to change.
+
+    Attributes:
+        planned: every collected test in order, or None before a collection came to its end.
+        attempts: by number of the test.
+        entries: for files that are not tests: what became of their collection.
+        session: what went wrong outside of tests and files.
+        left_out: files that must not be collected again.
+        missing: number of a test to the reason why it cannot be run any more.
+        hello: the first worker's description of itself.
+        observed: the environment, or None.
+        workers: those that ended.
+        activity: of the running worker.
+        over: why the cell was ended before its tests were, or None.
+        gave_up: why no collection can be had, or None.
+        stalls: workers in a row that brought nothing new.
+        retried: numbers of suspects that ran again.
+        warnings: what an internal error or an abort said, for reasons.
+    """
+
+    def __init__(self, requested: GilMode) -> None:
+        self.planned: list[Planned] | None = None
+        self.attempts: dict[int, list[Attempt]] = {}
+        self.entries: dict[str, list[Attempt]] = {}
+        self.session: list[Attempt] = []
+        self.left_out: dict[str, None] = {}
+        self.missing: dict[int, str] = {}
+        self.hello: dict[str, Any] | None = None
+        self.observed: ObservedEnvironment | None = None
+        self.workers: list[Left] = []
+        self.activity = Activity("start")
+        self.worker: Worker | None = None
+        self.over: str | None = None
+        self.gave_up: str | None = None
+        self.stalls = 0
+        self.retried: set[int] = set()
+        self.root: str | None = None
+        self.gil = GilState(requested=requested)
+        self.last_status: int | None = None
+        self.last_output = ""
+        self._aborted: dict[str, Any] | None = None
+        self._deadline: dict[str, Any] | None = None
+        self._cuts: dict[str, int] = {}
+        self._gil_now: bool | None = None
+
+    # -- questions -----------------------------------------------------------------------------------------------
+
+    def remaining(self) -> list[int]:
+        """Numbers of tests that still have to run."""
+        count = len(self.planned or ())
+        return [number for number in range(count) if number not in self.attempts and number not in self.missing]
+
+    def suspects(self) -> list[int]:
+        """Numbers of tests whose first attempt ended the worker."""
+        ended = {Outcome.CRASHED, Outcome.TIMED_OUT}
+        return [number for number in sorted(self.attempts) if self.attempts[number][0].outcome in ended]
+
+    @property
+    def finished(self) -> int:
+        """Number of entries with an outcome."""
+        return len(self.attempts) + len(self.entries)
+
+    @property
+    def _brought(self) -> int:
+        known = self.planned is not None
+        return len(self.attempts) + len(self.entries) + len(self.left_out) + len(self.missing) + known
+
+    # -- events --------------------------------------------------------------------------------------------------
+
+    def apply(self, event: Mapping[str, Any]) -> None:
+        """Take in one event; an unknown one, or one that comes after its worker's deadline, changes nothing."""
+        name = str(event.get("event"))
+        if self._deadline is not None and name not in _OF_THE_SUPERVISOR:
+            return
+        step = getattr(self, f"_on_{name}", None)
+        if step is not None:
+            step(event)
+
+    def _on_worker(self, event: Mapping[str, Any]) -> None:
+        if self.worker is not None:
+            self._cut_short()
+        self.worker = Worker(int(event["pid"]), str(event["mode"]), self._brought)
+        self.activity = Activity("start")
+        self._aborted = None
+        self._deadline = None
+        self.last_status = None
+        if event["mode"] == "alone":
+            self.retried.update(event.get("numbers") or ())
+
+    def _cut_short(self) -> None:
+        """The supervisor died with this worker; what ran then runs again, unless it seems to be what kills."""
+        activity, worker = self.activity, self.worker
+        assert worker is not None  # noqa: S101 - the caller looked
+        self.workers.append(Left(pid=worker.pid, reason="the supervisor was ended", seconds=0.0))
+        key = f"{activity.kind}:{activity.name}"
+        if activity.kind not in {"test", "collect", "conftest"}:
+            return
+        self._cuts[key] = self._cuts.get(key, 0) + 1
+        if self._cuts[key] >= MOST_CUTS:
+            attempt = Attempt(
+                outcome=Outcome.CRASHED,
+                phase=activity.phase,
+                message=f"the supervisor was ended {self._cuts[key]} times while this ran",
+                pid=worker.pid,
+            )
+            self._blame(activity, attempt)
+
+    def _on_hello(self, event: Mapping[str, Any]) -> None:
+        if self.hello is None:
+            self.hello = dict(event)
+            self.gil = self.gil.model_copy(
+                update={"free_threaded_build": event["free_threaded_build"], "enabled_at_start": event["gil"]}
+            )
+        self._gil_now = bool(event["gil"])
+
+    def _on_gil(self, event: Mapping[str, Any]) -> None:
+        self._note_gil(event["gil"])
+        if self.gil.enabled_by is None and event.get("module"):
+            during = self._during()
+            self.gil = self.gil.model_copy(update={"enabled_by": event["module"], "enabled_by_test": during})
+        elif event.get("module") is None:
+            self.gil = self.gil.model_copy(update={"enabled_by": None, "enabled_by_test": None})
+
+    @property
+    def current(self) -> str | None:
+        """Name of the test or file that is running, or None."""
+        return self._during() if self.worker is not None else None
+
+    def _during(self) -> str | None:
+        number = self.activity.number
+        if number is not None and self.planned is not None and number < len(self.planned):
+            return self.planned[number].id
+        return self.activity.name or None
+
+    def _note_gil(self, enabled: bool) -> None:
+        self._gil_now = enabled
+        if self.gil.enabled_by is None and self.gil.enabled_by_test is None and enabled != self.gil.enabled_at_start:
+            self.gil = self.gil.model_copy(update={"enabled_by_test": self._during()})
+
+    def _on_observed(self, event: Mapping[str, Any]) -> None:
+        self.observed = ObservedEnvironment.model_validate(event["environment"])
+
+    def _on_conftest(self, event: Mapping[str, Any]) -> None:
+        self.activity = Activity("conftest", str(event["file"]))
+
+    def _on_conftest_done(self, _event: Mapping[str, Any]) -> None:
+        self.activity = Activity("between")
+
+    def _on_collect(self, event: Mapping[str, Any]) -> None:
+        self.activity = Activity("collect", str(event["file"]), "collect")
+
+    def _on_collect_done(self, event: Mapping[str, Any]) -> None:
+        self.activity = Activity("between")
+        entry = event.get("entry")
+        if entry:
+            self._add_entry(str(event["file"]), _attempt(entry, self._pid))
+
+    def _on_collected(self, event: Mapping[str, Any]) -> None:
+        self.planned = [Planned(str(name), file, line) for name, file, line in event["tests"]]
+        self.root = event.get("root")
+        self.activity = Activity("between")
+        self._note_gil(event["gil"])
+
+    def _on_selected(self, event: Mapping[str, Any]) -> None:
+        self.activity = Activity("between")
+        if self.worker is not None and self.worker.mode == "rest":
+            for number in event["missing"]:
+                self.missing[int(number)] = "the test was gone when its file was collected again in a new process"
+
+    def _on_start(self, event: Mapping[str, Any]) -> None:
+        self.activity = Activity("test", str(event["n"]), "setup")
+
+    def _on_phase(self, event: Mapping[str, Any]) -> None:
+        self.activity = Activity(self.activity.kind, self.activity.name, str(event["phase"]))
+
+    def _on_end(self, event: Mapping[str, Any]) -> None:
+        self._note_gil(event["gil"])
+        number = int(event["n"])
+        attempts = [_attempt({**item, "gil_enabled": event["gil"]}, self._pid) for item in event["attempts"]]
+        self._add_attempts(number, attempts)
+        self.activity = Activity("between")
+
+    def _on_internal_error(self, event: Mapping[str, Any]) -> None:
+        self._aborted = {"message": "pytest or a plugin failed (internal error)", "stack": event["stack"]}
+
+    def _on_abort(self, event: Mapping[str, Any]) -> None:
+        self._aborted = dict(event)
+
+    def _on_finish(self, event: Mapping[str, Any]) -> None:
+        self._note_gil(event["gil"])
+        self.activity = Activity("finish")
+
+    def _on_done(self, event: Mapping[str, Any]) -> None:
+        self._note_gil(event["gil"])
+        self.last_status = int(event["status"])
+        self.activity = Activity("exit")
+
+    def _on_deadline(self, event: Mapping[str, Any]) -> None:
+        self._deadline = dict(event)
+
+    def _on_over(self, event: Mapping[str, Any]) -> None:
+        self.over = str(event["reason"])
+
+    def _on_ended(self, event: Mapping[str, Any]) -> None:
+        """A worker is gone: put the blame where it belongs."""
+        worker = self.worker
+        assert worker is not None  # noqa: S101 - the supervisor writes `worker` first
+        self.last_output = str(event["output"] or "")
+        self.workers.append(Left(pid=worker.pid, reason=_why_left(event, self._deadline), seconds=event["seconds"]))
+        if self._gil_now is not None:
+            self.gil = self.gil.model_copy(update={"enabled_at_end": bool(self.gil.enabled_at_end or self._gil_now)})
+        clean = event["signal"] is None and event["exit_code"] == 0 and self.activity.kind == "exit"
+        if self._deadline is not None:
+            if self._deadline["limit"] != "cell":
+                self._blame(self.activity, _from_deadline(event, self._deadline, self.activity, worker.pid))
+        elif self._aborted is not None:
+            self._blame(self.activity, _from_abort(self._aborted, event, self.activity, worker.pid))
+        elif not clean:
+            self._blame(self.activity, _from_death(event, self.activity, worker.pid))
+        if self.planned is None and not self.left_out_since(worker):
+            self.gave_up = "the tests could not be collected"
+        self.stalls = 0 if self._brought > worker.brought or worker.mode == "alone" else self.stalls + 1
+        self.worker = None
+        self._deadline = None
+        self._aborted = None
+        self.activity = Activity("start")
+
+    def left_out_since(self, worker: Worker) -> bool:
+        """Whether this worker's death showed a file to leave out, so that another try makes sense."""
+        return self._brought > worker.brought
+
+    # -- details -------------------------------------------------------------------------------------------------
+
+    @property
+    def _pid(self) -> int | None:
+        return self.worker.pid if self.worker is not None else None
+
+    def _blame(self, activity: Activity, attempt: Attempt) -> None:
+        number = activity.number
+        if number is not None:
+            self._add_attempts(number, [attempt])
+        elif activity.kind in {"collect", "conftest"}:
+            self.left_out[activity.name] = None
+            self._add_entry(activity.name, attempt)
+        else:
+            self.session.append(attempt)
+
+    def _add_attempts(self, number: int, attempts: list[Attempt]) -> None:
+        if number in self.attempts and (self.worker is None or self.worker.mode != "alone"):
+            return
+        self.attempts.setdefault(number, []).extend(attempts)
+
+    def _add_entry(self, file: str, attempt: Attempt) -> None:
+        """A file collected again by a later worker tells the same again; the first word counts."""
+        self.entries.setdefault(file, [attempt])
+
+
+_OF_THE_SUPERVISOR = frozenset({"worker", "ended", "over", "observed", "deadline"})
+
+
+def _attempt(item: Mapping[str, Any], pid: int | None) -> Attempt:
+    return Attempt.model_validate({**item, "pid": pid})
+
+
+def _how(event: Mapping[str, Any]) -> str:
+    if event["signal"]:
+        return f"died of {event['signal']}"
+    return f"ended with exit code {event['exit_code']}"
+
+
+def _where(activity: Activity) -> str:
+    return {
+        "start": "before its first test file",
+        "conftest": "while it loaded this file",
+        "collect": "while it collected this file",
+        "between": "between two tests",
+        "test": f"in the {activity.phase} of this test",
+        "finish": "at the end of its session, after its last test",
+        "exit": "at its exit, after its last test",
+    }[activity.kind]
+
+
+def _phase(activity: Activity) -> str | None:
+    return {"conftest": "collect", "finish": "session finish", "between": "session"}.get(
+        activity.kind, activity.phase or activity.kind
+    )
+
+
+def _why_left(event: Mapping[str, Any], deadline: Mapping[str, Any] | None) -> str:
+    if deadline is not None:
+        return f"stopped: {deadline['reason']}"
+    return "finished" if event["signal"] is None and event["exit_code"] == 0 else _how(event)
+
+
+def _from_death(event: Mapping[str, Any], activity: Activity, pid: int) -> Attempt:
+    message = f"the process {_how(event)} {_where(activity)}"
+    if event["exit_code"] == 0 and activity.kind != "exit":
+        message += "; nothing had asked it to end"
+    return Attempt(
+        outcome=Outcome.CRASHED,
+        seconds=event["activity_seconds"],
+        phase=_phase(activity),
+        signal=event["signal"],
+        exit_code=event["exit_code"],
+        message=message,
+        stack=event["stack"],
+        output=event["output"],
+        pid=pid,
+    )
+
+
+def _from_deadline(event: Mapping[str, Any], deadline: Mapping[str, Any], activity: Activity, pid: int) -> Attempt:
+    return Attempt(
+        outcome=Outcome.TIMED_OUT,
+        seconds=event["activity_seconds"],
+        phase=_phase(activity),
+        signal=event["signal"],
+        exit_code=event["exit_code"],
+        message=f"{deadline['reason']}; it was stopped {_where(activity)}",
+        stack=event["stack"],
+        output=event["output"],
+        pid=pid,
+    )
+
+
+def _from_abort(aborted: Mapping[str, Any], event: Mapping[str, Any], activity: Activity, pid: int) -> Attempt:
+    return Attempt(
+        outcome=Outcome.ERROR,
+        seconds=event["activity_seconds"],
+        phase=_phase(activity),
+        message=str(aborted["message"]),
+        stack=aborted.get("stack"),
+        output=event["output"],
+        pid=pid,
+    )

@@ -1,0 +1,98 @@
+"""The processes that a worker leaves behind: found by descent and mark, and ended. Never one that is not ours."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
+
+
+@contextlib.contextmanager
+def adopting_orphans() -> Iterator[None]:
+    """While this lasts, orphaned descendants become children of this process, so that they can be found and reaped."""
+    libc = ctypes.CDLL(None)
+    before = ctypes.c_int(0)
+    libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, before.value, 0, 0, 0)
+
+
+def end_group(leader: int, how: signal.Signals) -> None:
+    """Send a signal to a worker's process group, if it still has members."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, how)
+
+
+def end_leftovers(leader: int, mark: bytes) -> list[int]:
+    """Kill and reap what is left of an ended worker: its group, its session, and what carries the mark.
+
+    A daemon that left the session is known by the mark in its initial environment; one that also cleaned its
+    environment by being our adopted child in a session that a marked process led.
+
+    Args:
+        leader: pid of the worker, which led its own session and group. It has been waited for, or was never ours.
+        mark: `NAME=value` as it stands in the environment of everything the worker started.
+
+    Returns:
+        Pids that were killed.
+    """
+    killed: list[int] = []
+    # A process can fork between the look and the kill; every round kills what it sees until none is left.
+    for _ in range(20):
+        found = [pid for pid in _all_pids() if pid not in {os.getpid(), leader} and _is_left_over(pid, leader, mark)]
+        alive = [pid for pid in found if not _is_zombie(pid)]
+        for pid in alive:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+        for pid in found:
+            _reap(pid)
+        if not alive:
+            break
+    return killed
+
+
+def _all_pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - thousands of entries, names alone
+
+
+def _is_left_over(pid: int, leader: int, mark: bytes) -> bool:
+    fields = _stat(pid)
+    if fields is None:
+        return False
+    group, session = int(fields[2]), int(fields[3])
+    if leader in (group, session):
+        return True
+    try:
+        return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def _is_zombie(pid: int) -> bool:
+    fields = _stat(pid)
+    return fields is None or fields[0] == "Z"
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Fields of /proc/PID/stat after the name: state, ppid, pgrp, session, ..."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return text.rpartition(")")[2].split()
+
+
+def _reap(pid: int) -> None:
+    """Wait for a killed process if it is our child (adopted or not); its own parent does so otherwise."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)

@@ -1,0 +1,32 @@
+"""What a running cell tells whoever shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from runner.model.words import Outcome
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A cell at one moment.
+
+    Attributes:
+        cell: its id.
+        stage: `collecting`, `running`, `repeating suspects`, `finished`.
+        planned: number of collected tests; 0 before that is known.
+        finished: number of tests with an outcome.
+        counts: outcomes so far, by their first attempt.
+        current: the test or file that runs now, or None.
+        worker: number of worker processes so far.
+        seconds: since the cell started.
+    """
+
+    cell: str
+    stage: str
+    planned: int = 0
+    finished: int = 0
+    counts: dict[Outcome, int] = field(default_factory=dict)
+    current: str | None = None
+    worker: int = 0
+    seconds: float = 0.0

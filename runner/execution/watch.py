@@ -1,0 +1,227 @@
+"""The event loop around one worker: its events, its output, its deadlines, its death. No polling, no threads."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from runner.execution.journal import Journal, parse_lines
+from runner.execution.ledger import Activity, Ledger
+from runner.execution.log import BoundedLog
+from runner.execution.processes import end_group
+from runner.execution.worker import WorkerProcess
+from runner.model.plan import Limits
+
+START_SECONDS = 120.0
+"""For a Python to come up and import pytest."""
+STACK_SECONDS = 3.0
+"""For the stacks to arrive after they were asked for."""
+QUIET_SECONDS = 0.15
+"""Without more text after this the stacks are taken as complete."""
+GRACE_SECONDS = 1.0
+"""Between SIGTERM and SIGKILL."""
+STACK_CHARS = 20_000
+_READ = 262_144
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """When a worker is stopped, and why."""
+
+    at: float
+    limit: str
+    reason: str
+
+
+class Watch:
+    """Runs one worker to its end.
+
+    Args:
+        worker: just started.
+        ledger, journal, log: take what it says.
+        limits: the cell's.
+        cell_deadline: on the monotonic clock.
+        beat: called after each batch of events, for progress.
+    """
+
+    def __init__(
+        self,
+        worker: WorkerProcess,
+        ledger: Ledger,
+        journal: Journal,
+        log: BoundedLog,
+        limits: Limits,
+        cell_deadline: float,
+        beat: Callable[[], None],
+    ) -> None:
+        self._worker = worker
+        self._ledger = ledger
+        self._journal = journal
+        self._log = log
+        self._limits = limits
+        self._cell_deadline = cell_deadline
+        self._beat = beat
+        self._started = self._activity_since = time.monotonic()
+        self._torn = b""
+        self._dump = b""
+        self._dumped_at: float | None = None
+        # Once a deadline has passed: the steps that are left, each with how long it is given.
+        self._stopping: list[tuple[Callable[[], None], float]] = []
+        self._step_until: float | None = None
+
+    def run(self) -> None:
+        """Watch until the worker is dead and everything it said is in the journal."""
+        worker = self._worker
+        readers: dict[int, Callable[[], bytes | None]] = {
+            worker.channel: self._read_channel,
+            worker.output: self._read_output,
+            worker.dump: self._read_dump,
+        }
+        with selectors.DefaultSelector() as selector:
+            for descriptor in (*readers, worker.death):
+                selector.register(descriptor, selectors.EVENT_READ)
+            dead = False
+            while not dead:
+                ready = selector.select(self._seconds_left())
+                for key, _ in ready:
+                    if key.fd == worker.death:
+                        dead = True
+                    elif readers[key.fd]() == b"":
+                        selector.unregister(key.fd)
+                if not dead:
+                    self._keep_deadlines()
+                self._beat()
+        self._bury(readers)
+
+    def _bury(self, readers: dict[int, Callable[[], bytes | None]]) -> None:
+        """Take in what was said before death, and write down how it ended."""
+        worker = self._worker
+        seconds = time.monotonic() - self._started
+        spent = time.monotonic() - self._activity_since
+        end_group(worker.pid, signal.SIGKILL)
+        died_of, exit_code = worker.wait()
+        for read in readers.values():
+            for _ in range(64):  # a survivor may go on writing into the pipe
+                if not read():
+                    break
+        event = {
+            "event": "ended",
+            "pid": worker.pid,
+            "signal": died_of,
+            "exit_code": exit_code,
+            "seconds": round(seconds, 3),
+            "activity_seconds": round(spent, 3),
+            "stack": self._stack(),
+            "output": _bound(worker.captured() or self._log.recent, STACK_CHARS) or None,
+        }
+        self._record([event], durable=True)
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def _read_channel(self) -> bytes | None:
+        data = _read(self._worker.channel)
+        if not data:
+            return data
+        *lines, self._torn = (self._torn + data).split(b"\n")
+        events = [event for event in parse_lines(lines) if event["event"] not in _OURS]
+        self._record(events)
+        return data
+
+    def _record(self, events: list[dict[str, Any]], *, durable: bool = False) -> None:
+        self._journal.write(events, durable=durable)
+        for event in events:
+            before = self._ledger.activity
+            self._ledger.apply(event)
+            if event["event"] == "capture":
+                self._worker.watch_captures(event["descriptors"])
+            if _is_new(before, self._ledger.activity):
+                self._activity_since = time.monotonic()
+                self._log.forget_recent()
+                self._dump = b""
+
+    def _read_output(self) -> bytes | None:
+        data = _read(self._worker.output)
+        self._log.write(data or b"")
+        return data
+
+    def _read_dump(self) -> bytes | None:
+        data = _read(self._worker.dump)
+        if data:
+            self._dump = (self._dump + data)[: 4 * STACK_CHARS]
+            self._dumped_at = time.monotonic()
+        return data
+
+    def _stack(self) -> str | None:
+        return _bound(self._dump.decode("utf-8", "backslashreplace"), STACK_CHARS) or None
+
+    # -- deadlines -----------------------------------------------------------------------------------------------
+
+    def _deadline(self) -> Deadline:
+        """The deadline that comes first."""
+        activity, limit = self._ledger.activity, self._limits.test_seconds
+        what = {
+            "start": "the start of the process",
+            "conftest": "the import of this file",
+            "collect": "the collection of this file",
+            "between": "the time between two tests",
+            "test": "this test",
+            "finish": "the end of the session",
+            "exit": "the exit of the process",
+        }[activity.kind]
+        if activity.kind == "start":
+            limit = max(limit, START_SECONDS)
+        own = Deadline(self._activity_since + limit, "activity", f"{what} took longer than {limit:g} s")
+        cell = Deadline(self._cell_deadline, "cell", "the time of the cell was over")
+        return min(own, cell, key=lambda deadline: deadline.at)
+
+    def _seconds_left(self) -> float | None:
+        if self._step_until is not None:
+            until = self._step_until
+            if self._dumped_at is not None and len(self._stopping) == 2:  # noqa: PLR2004 - the stacks are arriving
+                until = min(until, self._dumped_at + QUIET_SECONDS)
+        else:
+            until = self._deadline().at
+        return None if until == float("inf") else max(0.0, until - time.monotonic())
+
+    def _keep_deadlines(self) -> None:
+        left = self._seconds_left()
+        if left is None or left > 0:
+            return
+        if self._step_until is None:
+            deadline = self._deadline()
+            self._dumped_at = None
+            self._record([{"event": "deadline", "limit": deadline.limit, "reason": deadline.reason}])
+            self._stopping = [
+                (self._worker.ask_for_stacks, STACK_SECONDS),
+                (lambda: end_group(self._worker.pid, signal.SIGTERM), GRACE_SECONDS),
+                (lambda: end_group(self._worker.pid, signal.SIGKILL), float("inf")),
+            ]
+        step, seconds = self._stopping.pop(0)
+        step()
+        self._step_until = time.monotonic() + seconds
+
+
+_OURS = frozenset({"plan", "worker", "ended", "over", "observed", "deadline"})
+
+
+def _is_new(before: Activity, now: Activity) -> bool:
+    return (before.kind, before.name) != (now.kind, now.name)
+
+
+def _read(descriptor: int) -> bytes | None:
+    """Read what is there; None when nothing is, empty at the end of the stream."""
+    try:
+        return os.read(descriptor, _READ)
+    except BlockingIOError:
+        return None
+
+
+def _bound(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit // 2]}\n[... {len(text) - limit} characters left out ...]\n{text[-limit // 2 :]}"

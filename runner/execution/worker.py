@@ -1,0 +1,121 @@
+"""A worker process as the supervisor holds it: its descriptors, its death, its last words."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import stat
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from runner.execution.orders import Orders
+
+INSIDE = Path(__file__).parents[1] / "inside" / "_triton_compat"
+STACK_SIGNAL = int(signal.SIGRTMAX) - 3
+"""Asks a worker for the stacks of all its threads; a real-time signal that tests hardly use."""
+OUTPUT_BYTES = 8_000
+
+
+class WorkerProcess:
+    """A started worker.
+
+    Attributes:
+        pid: its pid; it leads a session and a process group of that number.
+        death: descriptor that becomes readable when it has ended.
+        channel, output, dump: descriptors to read its events, its output and faulthandler's text from; non-blocking.
+    """
+
+    def __init__(self, python: Path, orders: Orders, variables: Mapping[str, str], folder: Path) -> None:
+        self.channel, channel_end = os.pipe()
+        self.output, output_end = os.pipe()
+        self.dump, dump_end = os.pipe()
+        orders_end = os.memfd_create("orders", os.MFD_CLOEXEC)
+        with os.fdopen(os.dup(orders_end), "wb") as stream:
+            stream.write(orders.to_json().encode("ascii"))
+        os.lseek(orders_end, 0, os.SEEK_SET)
+        ends = (channel_end, orders_end, dump_end)
+        words = [str(python), str(INSIDE / "__main__.py"), *map(str, ends), str(os.getpid())]
+        try:
+            self._popen = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=output_end,
+                stderr=output_end,
+                cwd=folder,
+                env=dict(variables),
+                pass_fds=ends,
+                start_new_session=True,
+            )
+        except BaseException:
+            self._close(self.channel, self.output, self.dump)
+            raise
+        finally:
+            self._close(*ends, output_end)
+        self.pid = self._popen.pid
+        self.death = os.pidfd_open(self.pid)
+        for descriptor in (self.channel, self.output, self.dump):
+            os.set_blocking(descriptor, False)
+        self._captures: list[int] = []
+        self._spare_the_machine()
+
+    def _spare_the_machine(self) -> None:
+        """No core files; and where memory runs out, the kernel shall take the worker, not the supervisor."""
+        with contextlib.suppress(OSError):
+            resource.prlimit(self.pid, resource.RLIMIT_CORE, (0, 0))
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{self.pid}/oom_score_adj").write_text("500", encoding="ascii")
+
+    def ask_for_stacks(self) -> None:
+        """Make the worker write the stacks of all threads to `dump`; a stopped one goes on first."""
+        self._send(signal.SIGCONT)
+        self._send(STACK_SIGNAL)
+
+    def _send(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.death, number)
+
+    def watch_captures(self, descriptors: list[int]) -> None:
+        """Keep hold of the files into which pytest captures the worker's output."""
+        for descriptor in descriptors:
+            with contextlib.suppress(OSError):
+                capture = os.open(f"/proc/{self.pid}/fd/{int(descriptor)}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+                if stat.S_ISREG(os.fstat(capture).st_mode):
+                    self._captures.append(capture)
+                else:
+                    os.close(capture)
+
+    def captured(self) -> str:
+        """The end of what pytest had captured in the phase that was running."""
+        texts = []
+        for capture in self._captures:
+            with contextlib.suppress(OSError):
+                size = os.fstat(capture).st_size
+                data = os.pread(capture, OUTPUT_BYTES, max(0, size - OUTPUT_BYTES))
+                texts.append(data.decode("utf-8", "backslashreplace"))
+        return "\n".join(filter(None, texts))
+
+    def wait(self) -> tuple[str | None, int | None]:
+        """Reap the ended worker.
+
+        Returns:
+            Name of the signal that ended it or None, and its exit code or None.
+        """
+        code = self._popen.wait()
+        if code >= 0:
+            return None, code
+        try:
+            return signal.Signals(-code).name, None
+        except ValueError:
+            return f"signal {-code}", None
+
+    def close(self) -> None:
+        """Close every descriptor."""
+        self._close(self.channel, self.output, self.dump, self.death, *self._captures)
+
+    @staticmethod
+    def _close(*descriptors: int) -> None:
+        for descriptor in descriptors:
+            os.close(descriptor)

@@ -1,0 +1,90 @@
+"""A worker: one process, one pytest session, one collection; everything that happens is reported as it happens."""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import json
+import os
+import signal
+import sys
+import traceback
+from importlib.machinery import EXTENSION_SUFFIXES
+from typing import Any
+
+from . import gil, text
+from .channel import Channel, keep_private
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(argv: list[str]) -> int:
+    """Run one pytest session as the supervisor orders; arguments as in `__main__`.
+
+    Returns:
+        0 when the session came to an end, however its tests went: that is in the events.
+    """
+    channel_fd, orders_fd, dump_fd, parent = (int(word) for word in argv)
+    _die_with(parent)
+    channel = Channel(channel_fd)
+    with os.fdopen(orders_fd, encoding="utf-8") as stream:
+        orders = json.load(stream)
+    dump = keep_private(dump_fd)
+    # C-level handlers: they show the stacks of a process that is stuck in native code, with the GIL held or not.
+    faulthandler.enable(file=dump)
+    faulthandler.register(orders["stack_signal"], file=dump, all_threads=True, chain=False)
+    channel.send("hello", **observe_self())
+    gil.watch_imports(lambda module: channel.send("gil", module=module, gil=gil.is_enabled()))
+    _run_session(channel, dump, orders)
+    faulthandler.enable(file=dump)  # what still comes, threads and atexit, may crash as well
+    return 0
+
+
+def observe_self() -> dict[str, Any]:
+    """What this process really is, before any user code ran."""
+    suffix = EXTENSION_SUFFIXES[0]
+    return {
+        "pid": os.getpid(),
+        "python": ".".join(map(str, sys.version_info[:3])) + _prerelease(),
+        "build": " ".join(sys.version.split()),
+        "soabi": suffix[1:].removesuffix(".so") or None,
+        "executable": sys.executable,
+        "free_threaded_build": gil.FREE_THREADED_BUILD,
+        "gil": gil.is_enabled(),
+    }
+
+
+def _prerelease() -> str:
+    level = {"alpha": "a", "beta": "b", "candidate": "rc"}.get(sys.version_info.releaselevel)
+    return f"{level}{sys.version_info.serial}" if level else ""
+
+
+def _run_session(channel: Channel, dump: int, orders: dict[str, Any]) -> None:
+    try:
+        import pytest  # noqa: PLC0415 - may fail, and that is a finding
+
+        from .plugin import Plugin  # noqa: PLC0415 - needs pytest
+    except Exception:  # noqa: BLE001 - whatever a broken environment raises is the message
+        channel.send("abort", message="pytest could not be imported", stack=_stack())
+        return
+    sys.argv = [os.path.join(os.path.dirname(sys.executable), "pytest"), *orders["arguments"]]
+    try:
+        status = pytest.main(orders["arguments"], plugins=[Plugin(channel, dump, orders)])
+    except BaseException as error:  # noqa: BLE001 - SystemExit in a conftest.py ends here
+        channel.send("abort", message=text.bound(f"{type(error).__name__}: {error}", 4000), stack=_stack())
+        return
+    channel.send("done", status=int(status), gil=gil.is_enabled())
+
+
+def _stack() -> str:
+    return text.bound(traceback.format_exc(), text.STACK_CHARS)
+
+
+def _die_with(parent: int) -> None:
+    """Ask the kernel to end this process when its supervisor is gone, and look whether that has happened already."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    except (OSError, AttributeError):
+        return
+    if os.getppid() != parent:
+        os._exit(1)
