@@ -97,8 +97,7 @@ class IndexResolver:
         """The pin of a version that uv chose, or None, after excluding it, when it has no fitting wheel."""
         page = self._page_with(name, version)
         search.projects.add(name)
-        # uv takes a yanked file only where a requirement pins exactly that release.
-        wheel = target.best(page.releases.get(version, ()), yanked=True)
+        wheel = target.best(page.releases.get(version, ()))
         if wheel is not None:
             return Pin(name=name, version=str(version), filename=wheel.filename, sha256=wheel.sha256, size=wheel.size)
         if name in search.constraints or version not in page.releases:

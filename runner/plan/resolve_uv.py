@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -55,6 +56,8 @@ class Uv:
     def __init__(self, index: PackageIndex, environ: Mapping[str, str]) -> None:
         self._index = index
         self._binary = uv.find_uv_bin()
+        self._built: set[str] = set()
+        self._building = threading.Lock()
         self._environ = {
             name: value
             for name, value in environ.items()
@@ -89,6 +92,19 @@ class Uv:
             IndexUnreachableError: uv got no answer from the index, or lacks something in its cache when offline.
             ResolutionError: uv could not work with the requirements at all.
         """
+        stale = [name for name in built if name not in self._built]
+        if stale:
+            # One run reads a project's metadata anew, the others of this process find it in uv's cache: uv itself would
+            # notice a changed setup.py, but not a changed requirements.txt.
+            with self._building:
+                answer = self._compile(lines, constraints, target, built)
+                self._built.update(stale)
+                return answer
+        return self._compile(lines, constraints, target, built)
+
+    def _compile(
+        self, lines: Sequence[str], constraints: Sequence[str], target: Target, built: Sequence[str]
+    ) -> Answer:
         offline = self._index.offline or self._index.is_down
         done = self._run(lines, constraints, target, built, offline=offline)
         if done.returncode and not offline and _NO_ANSWER.search(done.stderr):
@@ -119,7 +135,7 @@ class Uv:
         flags += ["--no-python-downloads", "--python", sys.executable, "--only-binary", ":all:"]
         flags += ["--python-version", target.python_full_version, "--python-platform", _uv_platform(target.platform)]
         for name in built:
-            flags += ["--no-binary", name]
+            flags += ["--no-binary", name, *(() if name in self._built else ("--refresh-package", name))]
         if offline:
             flags.append("--offline")
         # An empty folder: uv would otherwise read the workspace around the working directory.

@@ -102,18 +102,13 @@ class Target:
         ranks = _ranks(self)
         return min((ranks[tag] for tag in wheel_tags(filename) if tag in ranks), default=None)
 
-    def best(self, files: tuple[IndexFile, ...], *, yanked: bool = False) -> IndexFile | None:
-        """The wheel that an installer would take among the files of one release, or None.
-
-        Args:
-            files: of one release.
-            yanked: whether yanked files count; they do for a release that a requirement pins exactly (PEP 592).
-        """
+    def best(self, files: tuple[IndexFile, ...]) -> IndexFile | None:
+        """The wheel that an installer would take among the files of one release, or None. Yanked files do not count."""
         fitting = [
             (rank, *_build_order(file.filename), file.filename, file)
             for file in files
             if file.is_wheel
-            and (yanked or file.yanked is None)
+            and file.yanked is None
             and self.accepts(file.requires_python)
             and (rank := self.rank(file.filename)) is not None
         ]

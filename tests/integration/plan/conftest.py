@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,13 +19,11 @@ def small_index() -> Iterator[SmallIndex]:
     server = Server(index)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    try:
+    with contextlib.ExitStack() as at_end:
+        for step in (thread.join, server.server_close, server.shutdown, index.over.set):
+            at_end.callback(step)
+        index.stop = at_end.close
         yield index
-    finally:
-        index.over.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @pytest.fixture

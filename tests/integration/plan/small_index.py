@@ -7,7 +7,7 @@ import io
 import json
 import threading
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -45,6 +45,7 @@ class SmallIndex:
         answers: path to (status, content type, body) that is answered instead.
         etags: whether pages carry an ETag.
         hang: paths that get no answer until the test is over.
+        stop: takes the server away: connections are refused from then on.
         requests: (path, status) of every request, in order.
     """
 
@@ -54,6 +55,7 @@ class SmallIndex:
     answers: dict[str, tuple[int, str, bytes]] = field(default_factory=dict)
     etags: bool = False
     hang: set[str] = field(default_factory=set)
+    stop: Callable[[], None] = lambda: None
     requests: list[tuple[str, int]] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
