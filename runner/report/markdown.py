@@ -80,9 +80,8 @@ def _slots(row: Row) -> Iterator[str]:
 
 
 def _slot(line: Line) -> str:
-    seen = line.result.environment if line.result else None
-    own = f" (Triton {prose_in_table(seen.triton)})" if line.key.triton is None and seen and seen.triton else ""
-    return f"{phrases.symbol(line)} {phrases.short(line)}{own}"
+    own = phrases.own_triton(line)
+    return f"{phrases.symbol(line)} {phrases.short(line)}" + (f" (Triton {prose_in_table(own)})" if own else "")
 
 
 def _row(cells: list[str]) -> str:

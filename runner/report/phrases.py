@@ -20,6 +20,8 @@ _SYMBOLS = {
     Status.INFRA: "⚠️",
     Status.NO_RESULT: "❔",
 }
+MARKS = {Status.PASS: "✓", Status.FAIL: "✗", Status.UNAVAILABLE: "-", Status.INFRA: "!", Status.NO_RESULT: "?"}
+"""For places whose fonts may have no pictures."""
 _SKIP_REASONS = 2
 _SM90 = "9.0"
 
@@ -39,6 +41,11 @@ def symbol(line: Line) -> str:
     return "☑️" if line.verdict.expected else _SYMBOLS[line.verdict.status]
 
 
+def mark(line: Line) -> str:
+    """The same as one character that every font has."""
+    return MARKS[line.verdict.status]
+
+
 def short(line: Line) -> str:
     """What stands in the table: `pass 24`, `pass 16, 8 skipped`, `fail 2/24`, `unavailable`, `expected fail 2/24`."""
     word = status_word(line.verdict.status)
@@ -49,6 +56,12 @@ def short(line: Line) -> str:
         count = f" {line.bad}/{line.total}" if line.bad else ""
         return f"{'expected ' if line.verdict.expected else ''}{word}{count}"
     return word
+
+
+def own_triton(line: Line) -> str | None:
+    """The Triton that a named environment turned out to have; None where the plan says it."""
+    seen = line.result.environment if line.result else None
+    return seen.triton if line.key.triton is None and seen else None
 
 
 def counts_in_words(line: Line) -> str:

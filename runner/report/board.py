@@ -1,0 +1,230 @@
+"""The live board as pure functions: events move a state on, a state and a moment make lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from rich.text import Text
+
+from runner.model.words import Status
+from runner.report.escape import line
+from runner.report.events import (
+    CellFinished,
+    CellStarted,
+    EnvironmentFinished,
+    EnvironmentStarted,
+    Event,
+    Note,
+    TestFinished,
+    TestStarted,
+)
+from runner.report.phrases import duration, outcome_word, status_word
+
+STYLES = {
+    Status.PASS: "green",
+    Status.FAIL: "bold red",
+    Status.UNAVAILABLE: "dim",
+    Status.INFRA: "yellow",
+    Status.NO_RESULT: "magenta",
+}
+_T = TypeVar("_T")
+_SHOWN = 5
+_BAR = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A cell that runs: since when; its test and since when; tests finished, of how many, how many went wrong."""
+
+    since: float
+    test: str | None = None
+    test_since: float = 0.0
+    finished: int = 0
+    total: int = 0
+    bad: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BoardState:
+    """All that the board knows. Moments and spans are seconds of one monotonic clock.
+
+    Attributes:
+        cells: ids of the cells of this run, in their order.
+        started: when it began.
+        making: environments that are being made, with when that began.
+        running: cells that run.
+        done: cells that are finished, in the order in which they were.
+        took: spans of the finished cells that ran here; what the estimate rests on.
+        notes: the last few notes.
+    """
+
+    cells: tuple[str, ...]
+    started: float
+    making: Mapping[str, float] = field(default_factory=dict)
+    running: Mapping[str, Running] = field(default_factory=dict)
+    done: Mapping[str, CellFinished] = field(default_factory=dict)
+    took: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def advance(state: BoardState, event: Event, now: float) -> BoardState:  # noqa: PLR0911 - one return for each event
+    """The state after an event. A test of a cell that was never announced announces it."""
+    match event:
+        case EnvironmentStarted(environment):
+            return replace(state, making={**state.making, environment: now})
+        case EnvironmentFinished(environment):
+            return replace(state, making=_without(state.making, environment))
+        case CellStarted(cell):
+            return replace(state, running={**state.running, cell: Running(now)})
+        case TestStarted(cell, test, number, total):
+            known = state.running.get(cell, Running(now))
+            moved = replace(known, test=test, test_since=now, finished=max(known.finished, number - 1), total=total)
+            return replace(state, running={**state.running, cell: moved})
+        case TestFinished(cell, _, outcome, number, total):
+            known = state.running.get(cell, Running(now))
+            moved = replace(known, test=None, finished=number, total=total, bad=known.bad + outcome.is_bad)
+            return replace(state, running={**state.running, cell: moved})
+        case CellFinished(cell):
+            began = state.running.get(cell)
+            took = (*state.took, now - began.since) if began and not event.kept else state.took
+            return replace(
+                state,
+                running=_without(state.running, cell),
+                done={**_without(state.done, cell), cell: event},
+                took=took,
+            )
+        case Note(text):
+            return replace(state, notes=(*state.notes, text)[-_SHOWN:])
+
+
+def seconds_left(state: BoardState, now: float) -> float | None:
+    """An estimate from the cells that finished here: their mean, for those that wait and those that run.
+
+    None while no cell has finished, and when nothing is left.
+    """
+    waiting = len([cell for cell in state.cells if cell not in state.done and cell not in state.running])
+    if not state.took or not (waiting or state.running):
+        return None
+    mean = sum(state.took) / len(state.took)
+    work = waiting * mean + sum(max(0.0, mean - (now - one.since)) for one in state.running.values())
+    return work / max(1, len(state.running))
+
+
+def render(state: BoardState, now: float, width: int) -> tuple[Text, ...]:
+    """The board at a moment, as lines of at most `width` columns."""
+    lines = [_progress(state, now)]
+    lines += [_making(environment, now - since) for environment, since in state.making.items()]
+    lines += [row for cell, one in state.running.items() for row in _running(cell, one, now)]
+    troubles = [one for one in state.done.values() if one.status in {Status.FAIL, Status.INFRA, Status.NO_RESULT}]
+    if len(troubles) > _SHOWN:
+        lines.append(Text(f"  … {len(troubles) - _SHOWN} earlier cells with trouble", style="dim"))
+    lines += [_finished(one) for one in troubles[-_SHOWN:]]
+    lines += [Text(f"  {line(note)}", style="dim") for note in state.notes[-2:]]
+    for row in lines:
+        row.truncate(width, overflow="ellipsis")
+    return tuple(lines)
+
+
+def event_line(event: Event, state: BoardState, now: float) -> str | None:
+    """One plain line about an event for a log, given the state after it; None for what would only make noise.
+
+    Tests that go well are counted in the line of their cell; each test that does not has a line of its own.
+    """
+    said = _said(event, state, now)
+    return None if said is None else f"[{_clock(now - state.started)}] {said}"
+
+
+def _said(event: Event, state: BoardState, now: float) -> str | None:  # noqa: PLR0911 - one return for each event
+    match event:
+        case EnvironmentStarted(environment):
+            return f"{line(environment)}: making the environment"
+        case EnvironmentFinished(environment, reused, problem):
+            outcome = line(problem) if problem else "reused" if reused else "ready"
+            return f"{line(environment)}: environment {'cannot be made: ' if problem else ''}{outcome}"
+        case CellStarted(cell):
+            return f"{line(cell)}: started"
+        case TestFinished(cell, test, outcome, number, total, message) if outcome.is_bad:
+            why = f": {line(message)}" if message else ""
+            return f"{line(cell)}: {number}/{total} {outcome_word(outcome)} {line(test)}{why}"
+        case CellFinished(cell):
+            return f"{line(cell)}: {_result(event)} ({_standing(state, now)})"
+        case Note(text):
+            return line(text)
+        case _:
+            return None
+
+
+def _progress(state: BoardState, now: float) -> Text:
+    total = len(state.cells)
+    done = sum(1 for cell in state.cells if cell in state.done)
+    filled = _BAR * done // total if total else _BAR
+    counts = Counter(one.status for one in state.done.values())
+    text = Text.assemble(("━" * filled, "green"), ("━" * (_BAR - filled), "dim"), f" {done}/{total} cells")
+    for status in Status:
+        if counts[status]:
+            text.append(f", {counts[status]} {status_word(status)}", STYLES[status])
+    text.append(f"  {_times(state, now)}", "dim")
+    return text
+
+
+def _times(state: BoardState, now: float) -> str:
+    left = seconds_left(state, now)
+    spent = duration(now - state.started)
+    return f"{spent}, about {_about(left)} left" if left is not None else spent
+
+
+def _standing(state: BoardState, now: float) -> str:
+    left = seconds_left(state, now)
+    done = f"{sum(1 for cell in state.cells if cell in state.done)}/{len(state.cells)} cells"
+    return f"{done}, about {_about(left)} left" if left is not None else done
+
+
+def _about(seconds: float) -> str:
+    """An estimate without false precision: `20 s`, `4 min`, `1 h 10 min`."""
+    if seconds < 60:  # noqa: PLR2004 - a minute
+        return f"{max(5, 5 * round(seconds / 5))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"  # noqa: PLR2004 - an hour
+
+
+def _making(environment: str, spent: float) -> Text:
+    return Text.assemble(("  making ", "cyan"), line(environment), (f"  {duration(spent)}", "dim"))
+
+
+def _running(cell: str, one: Running, now: float) -> Iterator[Text]:
+    count = f"{one.finished}/{one.total} tests" if one.total else "collecting"
+    row = Text.assemble(("  ▶ ", "cyan"), line(cell), f"  {count}")
+    if one.bad:
+        row.append(f", {one.bad} went wrong", STYLES[Status.FAIL])
+    row.append(f"  {duration(now - one.since)}", "dim")
+    yield row
+    if one.test is not None:
+        yield Text.assemble((f"      {duration(now - one.test_since)}  ", "dim"), line(one.test))
+
+
+def _finished(one: CellFinished) -> Text:
+    return Text.assemble(("  ■ ", STYLES[one.status]), line(one.cell), "  ", (_result(one), STYLES[one.status]))
+
+
+def _result(one: CellFinished) -> str:
+    counts = [
+        f"{count} {word}"
+        for count, word in ((one.passed, "passed"), (one.bad, "went wrong"), (one.skipped, "skipped"))
+        if count
+    ]
+    reason = f": {line(one.reason)}" if one.reason else ""
+    kept = ", kept from an earlier run" if one.kept else ""
+    return f"{status_word(one.status)}{' ' if counts else ''}{', '.join(counts)}{kept}{reason}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(max(0, int(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"
+
+
+def _without(mapping: Mapping[str, _T], key: str) -> dict[str, _T]:
+    return {name: value for name, value in mapping.items() if name != key}

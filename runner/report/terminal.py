@@ -1,0 +1,214 @@
+"""The terminal: the live board while a matrix runs, and the summary at its end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.live import Live
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from runner.model.plan import Plan
+from runner.model.result import CellResult
+from runner.model.verdict import Verdict
+from runner.model.words import Status, VerdictWord
+from runner.report import board, phrases
+from runner.report.escape import first_line, line
+from runner.report.events import Event
+from runner.report.grid import Grid, Line, lay_out
+
+_VERDICT_STYLES = {VerdictWord.PASS: "bold green", VerdictWord.FAIL: "bold red", VerdictWord.CANNOT_TELL: "bold yellow"}
+_TESTS_PER_CELL = 5
+_TESTS_IN_ALL = 40
+
+
+class Board:
+    """Shows progress on a console: a live picture on a terminal, one line for each event elsewhere.
+
+    Use it as a context manager; call it with each event, from any thread.
+
+    Args:
+        cells: ids of the cells of this run, in their order.
+        console: where to draw.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, cells: Iterable[str], console: Console, clock: Callable[[], float]) -> None:
+        self._console = console
+        self._clock = clock
+        self._state = board.BoardState(tuple(cells), clock())
+        self._lock = threading.Lock()
+        self._live = Live(get_renderable=self._picture, console=console, transient=True) if _can_move(console) else None
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def __call__(self, event: Event) -> None:
+        """Take an event in; where nothing can be redrawn, say it in a line."""
+        with self._lock:
+            now = self._clock()
+            self._state = board.advance(self._state, event, now)
+            if self._live is None:
+                said = board.event_line(event, self._state, now)
+                if said is not None:
+                    self._console.print(Text(said), soft_wrap=True)
+
+    def _picture(self) -> RenderableType:
+        """What the drawing thread asks for, four times a second."""
+        return Group(*board.render(self._state, self._clock(), self._console.width))
+
+
+def _can_move(console: Console) -> bool:
+    return console.is_terminal and not console.is_dumb_terminal
+
+
+def summary(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict) -> RenderableType:
+    """What is printed at the end: the table by axis, the reasons, what went wrong, the machine, the verdict."""
+    grid = lay_out(plan, results, verdict)
+    parts: list[RenderableType] = [_Tables(grid)]
+    for lines in (_reasons(grid), _findings(verdict), _failures(grid), _notes(verdict), _machines(plan, grid)):
+        rows = list(lines)
+        if rows:
+            parts += [Text(), *rows]
+    return Group(*parts, Text(), Text(line(verdict.sentence), _VERDICT_STYLES[verdict.verdict]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The table by axis. What is too wide has its cells on two lines, then its columns in several tables."""
+
+    grid: Grid
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        heads = [f"Triton {line(column)}" for column in self.grid.columns]
+        texts = [[_slot(slot, ascii_only=options.ascii_only) for slot in row.slots] for row in self.grid.rows]
+        left = max((len(line(row.python)) for row in self.grid.rows), default=0)
+        room = options.max_width - max(left, len("Python")) - len("default") - 7
+        if sum(_widths(heads, texts)) > room:
+            heads = [head.replace(" + ", "\n+ ") for head in heads]
+            texts = [[text.replace(", ", "\n  ") for text in row] for row in texts]
+        for chunk in _chunks(_widths(heads, texts), room):
+            yield _table(self.grid, heads, texts, chunk)
+
+
+def _widths(heads: list[str], texts: list[list[str]]) -> list[int]:
+    """Columns that each column takes, with its padding and one rule."""
+    return [
+        max(len(part) for said in (head, *(row[at] for row in texts)) for part in said.split("\n")) + 3
+        for at, head in enumerate(heads)
+    ]
+
+
+def _chunks(widths: list[int], room: int) -> Iterator[list[int]]:
+    """Positions of columns, as many at a time as there is room for, at least one."""
+    chunk: list[int] = []
+    for at, width in enumerate(widths):
+        if chunk and sum(widths[one] for one in chunk) + width > room:
+            yield chunk
+            chunk = []
+        chunk.append(at)
+    if chunk:
+        yield chunk
+
+
+def _table(grid: Grid, heads: list[str], texts: list[list[str]], columns: list[int]) -> Table:
+    table = Table(header_style="bold")
+    table.add_column("Python", overflow="fold")
+    table.add_column("GIL", no_wrap=True)
+    for at in columns:
+        table.add_column(Text(heads[at]), overflow="fold")
+    for row, said in zip(grid.rows, texts, strict=True):
+        slots = (Text(said[at], _style(row.slots[at][0]) if row.slots[at] else "dim") for at in columns)
+        table.add_row(Text(line(row.python)), Text(row.gil), *slots)
+    return table
+
+
+def _slot(slot: tuple[Line, ...], *, ascii_only: bool) -> str:
+    return " / ".join(_one(cell, ascii_only=ascii_only) for cell in slot) or "-"
+
+
+def _one(cell: Line, *, ascii_only: bool) -> str:
+    own = phrases.own_triton(cell)
+    return f"{_symbol(cell, ascii_only=ascii_only)} {phrases.short(cell)}" + (f", Triton {line(own)}" if own else "")
+
+
+def _symbol(one: Line, *, ascii_only: bool) -> str:
+    mark = phrases.mark(one)
+    return {"✓": "+", "✗": "x"}.get(mark, mark) if ascii_only else mark
+
+
+def _style(one: Line) -> str:
+    return "yellow" if one.verdict.expected else board.STYLES[one.verdict.status]
+
+
+def _reasons(grid: Grid) -> Iterator[Text]:
+    """Why cells are not plain passes; cells that say the same share a line, so that a screen is enough."""
+    groups: dict[tuple[Status, bool, str], list[Line]] = {}
+    for one in grid.lines:
+        if not one.is_plain_pass:
+            groups.setdefault((one.verdict.status, one.verdict.expected, phrases.why(one)), []).append(one)
+    for status in (Status.FAIL, Status.NO_RESULT, Status.INFRA, Status.UNAVAILABLE, Status.PASS):
+        for (found, expected, why), lines in groups.items():
+            if found is status:
+                word = f"{'expected ' if expected else ''}{phrases.status_word(status)}"
+                yield Text.assemble((word, _style(lines[0])), f" {_names(lines)}" + (f": {line(why)}" if why else ""))
+
+
+def _names(lines: list[Line]) -> str:
+    if len(lines) <= 3:  # noqa: PLR2004 - as many ids as a line holds
+        return ", ".join(one.key.id for one in lines)
+    return f"{len(lines)} cells ({lines[0].key.id}, {lines[1].key.id} and {len(lines) - 2} more)"
+
+
+def _findings(verdict: Verdict) -> Iterator[RenderableType]:
+    for finding in verdict.findings:
+        lead = f"{finding.cause.value}, {finding.confidence.value}"
+        count = f"{len(finding.cells)} cell{'' if len(finding.cells) == 1 else 's'}"
+        yield Text.assemble((lead, "bold"), f" in {count}: {line(finding.title)}")
+        yield from (_inset(Text(f"{line(one.kind)}: {first_line(one.text)}")) for one in finding.evidence)
+        if finding.next_step:
+            yield _inset(Text.assemble(("next: ", "bold"), first_line(finding.next_step)))
+
+
+def _failures(grid: Grid) -> Iterator[RenderableType]:
+    left = _TESTS_IN_ALL
+    for one in grid.lines:
+        tests = list(phrases.failures(one))
+        shown = tests[: min(_TESTS_PER_CELL, left)]
+        left -= len(shown)
+        if tests:
+            yield Text.assemble((one.key.id, "bold"), f"  {phrases.counts_in_words(one)}")
+        for test in shown:
+            attempt = phrases.telling_attempt(test)
+            message = first_line(attempt.message) if attempt else ""
+            yield _inset(Text(line(test.id)))
+            yield _inset(Text(phrases.attempts_in_words(test) + (f": {message}" if message else ""), "red"), 4)
+        if len(tests) > len(shown):
+            yield _inset(Text(f"and {len(tests) - len(shown)} more", "dim"))
+
+
+def _inset(text: Text, columns: int = 2) -> Padding:
+    """A paragraph set in, its further lines too."""
+    return Padding(text, (0, 0, 0, columns), expand=False)
+
+
+def _notes(verdict: Verdict) -> Iterator[Text]:
+    return (Text(first_line(note, 500), "yellow") for note in verdict.notes)
+
+
+def _machines(plan: Plan, grid: Grid) -> Iterator[Text]:
+    return (Text(line(f"Machine: {one.text}"), "dim") for one in phrases.machines(plan, grid.lines))

@@ -1,0 +1,33 @@
+"""All formats of the report into the output folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from runner.model.document import write_whole
+from runner.model.plan import Plan
+from runner.model.result import CellResult
+from runner.model.verdict import Verdict
+from runner.report import html, junit, markdown, svg
+
+
+def write_all(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, out: Path) -> tuple[Path, ...]:
+    """Write report.md, report.html, matrix.svg, junit.xml, and cells/<id>/junit.xml where a planned cell has a result.
+
+    Each file is written whole: a reader finds the old one or the new one. Returns the paths, in the order of writing.
+    """
+    written = []
+
+    def put(name: str, text: str) -> None:
+        write_whole(out / name, text)
+        written.append(out / name)
+
+    put("report.md", markdown.render(plan, results, verdict))
+    put("report.html", html.render(plan, results, verdict))
+    put("matrix.svg", svg.render(plan, results, verdict))
+    put("junit.xml", junit.render_all(plan, results))
+    for cell in plan.cells:
+        if cell.key.id in results:
+            put(f"cells/{cell.key.id}/junit.xml", junit.render(results[cell.key.id]))
+    return tuple(written)
