@@ -96,6 +96,8 @@ class ControlPart(Value):
         count: None when it was not run.
         threads: number of threads that it used.
         single: for a part with several threads, the id of the same part with one thread, when there is one.
+        mark: it states a property (Triton declares nothing about the GIL) rather than testing that something works;
+            a cell's control can be green although it "failed".
         needs_gpu: whether it needs a GPU.
         skipped: why it was not run ("no SM90 GPU here"), else None.
         signatures: ids of the signatures in its failures; `roots` the ids of their roots.
@@ -108,6 +110,7 @@ class ControlPart(Value):
     count: Count | None = None
     threads: int = Field(default=1, ge=1)
     single: str | None = None
+    mark: bool = False
     needs_gpu: bool = False
     skipped: str | None = None
     signatures: tuple[str, ...] = ()

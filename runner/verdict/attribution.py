@@ -1,0 +1,124 @@
+"""Attribution: from results and contrasts to findings. Pure, and the order of what comes in does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from runner.model.contrast import Contrast, Contrasts
+from runner.model.plan import Plan
+from runner.model.result import CellResult
+from runner.model.verdict import Finding
+from runner.model.words import Cause, Confidence
+from runner.verdict.case import Case, Control
+from runner.verdict.observed import Observed, Observer
+from runner.verdict.rulefile import built_in
+from runner.verdict.siblings import contrasts_between
+from runner.verdict.signatures import Rules
+from runner.verdict.table import Row, decide
+from runner.verdict.wording import evidence_of, next_step_of, title_of
+
+_BY_CONFIDENCE = list(Confidence)
+_BLOCKS_LESS = frozenset({Cause.FLAKY, Cause.PRE_EXISTING, Cause.INFRA})
+
+
+def attribute(
+    plan: Plan,
+    results: Iterable[CellResult],
+    contrasts: Iterable[Contrasts] = (),
+    rules: Rules | None = None,
+) -> tuple[Finding, ...]:
+    """Find the causes of everything that went wrong in a matrix.
+
+    Args:
+        plan: what was run.
+        results: of its cells; read once, one by one, so that they may come from a generator.
+        contrasts: what experiments found out, of any of its cells.
+        rules: signatures; the shipped ones when None.
+
+    Returns:
+        One finding for each root (and cause), blockers first. Cells that are not in the plan are left out.
+    """
+    rules = rules or built_in()
+    observer = Observer(rules)
+    known = {cell.key.id for cell in plan.cells}
+    seen = {result.cell.id: observer.observe(result) for result in results if result.cell.id in known}
+    in_order = {cell.key.id: seen[cell.key.id] for cell in plan.cells if cell.key.id in seen}
+    decided = [one for case in _cases(plan, in_order, contrasts, rules) for one in _decide(case)]
+    findings = [_finding(case, row, confidence) for case, row, confidence in decided]
+    return tuple(sorted(findings, key=_rank))
+
+
+def _rank(finding: Finding) -> tuple[bool, int, int, str]:
+    return (
+        finding.cause in _BLOCKS_LESS,
+        _BY_CONFIDENCE.index(finding.confidence),
+        -len(finding.cells) * max(1, len(finding.tests)),
+        finding.id,
+    )
+
+
+def _cases(plan: Plan, cells: dict[str, Observed], documents: Iterable[Contrasts], rules: Rules) -> list[Case]:
+    by_root: dict[str, dict[str, Observed]] = {}
+    for cell, observed in cells.items():
+        for root in observed.roots:
+            by_root.setdefault(root, {})[cell] = observed
+    given = sorted((document for document in documents if document.cell in cells), key=lambda document: document.cell)
+    contrasts: dict[str, list[Contrast]] = {}
+    for contrast in (*contrasts_between(plan, cells), *(c for document in given for c in document.contrasts)):
+        contrasts.setdefault(contrast.root, []).append(contrast)
+    cases = []
+    for root, where in by_root.items():
+        key = next(iter(where.values())).roots[root].key
+        controls = {document.cell: Control(document.control, key) for document in given if document.control}
+        cases.append(
+            Case(
+                root=key,
+                rule=rules.get(key.signature),
+                seen={cell: observed.roots[root] for cell, observed in where.items()},
+                statuses={cell: observed.status for cell, observed in where.items()},
+                contrasts=tuple(sorted(contrasts.get(root, ()), key=_canonical)),
+                controls={cell: control for cell, control in controls.items() if cell in where},
+                trials=tuple(trial for document in given for trial in document.workarounds if trial.root == root),
+            )
+        )
+    return cases
+
+
+def _canonical(contrast: Contrast) -> str:
+    return f"{contrast.cell}\0{contrast.factor}\0{contrast.model_dump_json()}"
+
+
+def _decide(case: Case) -> list[tuple[Case, Row, Confidence]]:
+    """Decide a root as a whole; where only the control keeps its cells apart, decide each kind of cell for itself."""
+    row, confidence = decide(case)
+    if row.cause is not Cause.UNEXPLAINED or len(case.seen) == 1:
+        return [(case, row, confidence)]
+    states: dict[str, list[str]] = {}
+    for cell in case.seen:
+        states.setdefault(case.controls[cell].state if cell in case.controls else "none", []).append(cell)
+    if len(states) == 1:
+        return [(case, row, confidence)]
+    parts = [case.only(cells) for cells in states.values()]
+    decided = [(part, *decide(part)) for part in parts]
+    if all(one[1].cause is Cause.UNEXPLAINED for one in decided):
+        return [(case, row, confidence)]
+    return decided
+
+
+def _finding(case: Case, row: Row, confidence: Confidence) -> Finding:
+    cause = row.cause or (case.rule.categories[0].cause if case.rule else Cause.UNEXPLAINED)
+    return Finding(
+        id=f"{cause.value}-{case.root.id}",
+        cause=cause,
+        title=title_of(case),
+        cells=case.cells,
+        tests=tuple(dict.fromkeys((*case.tests, *case.followers))),
+        confidence=confidence,
+        evidence=evidence_of(case, row),
+        next_step=next_step_of(case, row),
+    )
+
+
+def findings_of_cell(findings: Sequence[Finding], cell: str) -> tuple[Finding, ...]:
+    """Those findings that cover a cell."""
+    return tuple(finding for finding in findings if cell in finding.cells)

@@ -1,0 +1,245 @@
+"""A case: one root with everything that is known about it, in the terms of the decision table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from runner.model.contrast import Contrast, ControlPart, Count, Side, Trial
+from runner.model.words import Confidence, Factor, Status
+from runner.verdict.observed import RootSeen
+from runner.verdict.root import RootKey
+from runner.verdict.signatures import Rule
+from runner.verdict.statistics import Strength, strength
+
+_NOT_TRIED = frozenset({Factor.REPEAT, Factor.CONTROL, Factor.THREADS})
+_RANK = {Confidence.PROVEN: 0, Confidence.LIKELY: 1, Confidence.CANNOT_TELL: 2}
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What changing one factor to one value did, over all cells in which it was tried.
+
+    Attributes:
+        factor, before_value, after_value: what was changed, from what to what.
+        before, after: pooled counts; no side of a contrast is counted twice.
+        strength: how surely the change takes the failure away.
+        sources: where the counts come from, each once.
+    """
+
+    factor: Factor
+    before_value: str
+    after_value: str
+    before: Count
+    after: Count
+    strength: Strength
+    sources: tuple[str, ...]
+
+    @property
+    def cures(self) -> bool:
+        """The failure is surely enough there before and less so after."""
+        return self.strength.confidence is not Confidence.CANNOT_TELL
+
+    @property
+    def rules_out(self) -> bool:
+        """The same root is there with the factor changed, and no less so: the factor is not needed for it."""
+        return self.after.failed > 0 and not self.cures
+
+
+@dataclass(frozen=True)
+class Control:
+    """The control suite in one cell, seen from one root."""
+
+    parts: tuple[ControlPart, ...]
+    root: RootKey
+
+    @property
+    def same(self) -> tuple[ControlPart, ...]:
+        """Parts that fail with this very root or signature."""
+        return tuple(
+            part
+            for part in self._failing
+            if (self.root.signature and self.root.signature in part.signatures) or self.root.id in part.roots
+        )
+
+    @property
+    def others(self) -> tuple[ControlPart, ...]:
+        """Parts that fail with other signatures, all of them known."""
+        return tuple(part for part in self._failing if part not in self.same and part.signatures)
+
+    @property
+    def is_green(self) -> bool:
+        """Something of it ran, and nothing failed but what is known to be of another root."""
+        ran = [part for part in self.parts if part.count is not None and part.count.total and not part.mark]
+        return bool(ran) and all(part in self.others for part in self._failing)
+
+    @property
+    def skipped(self) -> tuple[ControlPart, ...]:
+        """Parts that were not run."""
+        return tuple(part for part in self.parts if part.skipped is not None)
+
+    @property
+    def _failing(self) -> tuple[ControlPart, ...]:
+        wrong = (part for part in self.parts if part.count and part.count.failed + part.count.other and not part.mark)
+        return tuple(wrong)
+
+    @property
+    def state(self) -> str:
+        """`same`, `green`, `other` (something else fails, unexplained) or `none` (not run)."""
+        if self.same:
+            return "same"
+        if self.is_green:
+            return "green"
+        return "other" if self._failing else "none"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One root, the cells in which it was seen, and what changing one factor at a time did.
+
+    Attributes:
+        root, rule: the root, and its signature when it is a known one.
+        seen: cell id to what was seen of it, in the plan's order.
+        statuses: cell id to the cell's status.
+        contrasts: those of these cells and this root, siblings and runs.
+        controls: cell id to the control, for cells in which it was run.
+        trials: workarounds that were run.
+    """
+
+    root: RootKey
+    rule: Rule | None
+    seen: dict[str, RootSeen]
+    statuses: dict[str, Status]
+    contrasts: tuple[Contrast, ...]
+    controls: dict[str, Control]
+    trials: tuple[Trial, ...] = ()
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Ids of the cells that show it."""
+        return tuple(self.seen)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """Ids of the tests that show it, each once."""
+        return tuple(dict.fromkeys(test for seen in self.seen.values() for test in seen.tests))
+
+    @property
+    def followers(self) -> tuple[str, ...]:
+        """Ids of the tests that only follow it: they failed after the CUDA context was lost."""
+        return tuple(dict.fromkeys(test for seen in self.seen.values() for test in seen.followers))
+
+    @cached_property
+    def repeat(self) -> Count | None:
+        """The repetitions under the same conditions, or None when there were none."""
+        sides = [(contrast.cell, contrast.after) for contrast in self.contrasts if contrast.factor is Factor.REPEAT]
+        return pool(sides) if sides else None
+
+    @cached_property
+    def effects(self) -> tuple[Effect, ...]:
+        """What each changed factor did, one for each value that it was changed to."""
+        tried = max(1, len({_oriented(c).factor for c in self.contrasts} - _NOT_TRIED))
+        repeats = {c.cell: c.after for c in self.contrasts if c.factor is Factor.REPEAT}
+        groups: dict[tuple[Factor, str], list[Contrast]] = {}
+        for contrast in map(_oriented, self.contrasts):
+            if contrast.factor is not Factor.REPEAT:
+                groups.setdefault((contrast.factor, contrast.after.value), []).append(contrast)
+        found = []
+        for (factor, value), group in groups.items():
+            # A matrix run was looked at because it failed; repetitions were not picked, so they speak in its place.
+            before = pool(
+                (c.cell, repeats.get(c.cell, c.before) if c.before.source != "run" else c.before) for c in group
+            )
+            after = pool((c.cell, c.after) for c in group)
+            found.append(
+                Effect(
+                    factor,
+                    ", ".join(sorted({c.before.value for c in group})),
+                    value,
+                    before,
+                    after,
+                    strength(before, after, 1 if factor in _NOT_TRIED else tried),
+                    tuple(sorted({c.after.source for c in group})),
+                )
+            )
+        return tuple(sorted(found, key=lambda e: (list(Factor).index(e.factor), e.after_value)))
+
+    @cached_property
+    def count(self) -> Count:
+        """How often it was seen: in the repetitions, or else in the matrix run."""
+        if self.repeat is not None:
+            return self.repeat
+        counts = [seen.count for seen in self.seen.values()]
+        return Count(
+            failed=sum(count.failed for count in counts),
+            other=sum(count.other for count in counts),
+            total=sum(count.total for count in counts),
+            processes=sum(count.trials for count in counts),
+        )
+
+    def cure(self, factor: Factor, *, not_to: str = "") -> Effect | None:
+        """The surest effect of a factor, changed to something else than `not_to`, that takes the failure away."""
+        cures = [e for e in self.effects if e.factor is factor and e.cures and e.after_value != not_to]
+        return min(cures, key=lambda e: (_RANK[e.strength.confidence], e.strength.p, e.after_value), default=None)
+
+    def rules_out(self, factor: Factor) -> Effect | None:
+        """The effect that shows that a factor is not needed for the failure, or None."""
+        if self.cure(factor):
+            return None
+        return next((effect for effect in self.effects if effect.factor is factor and effect.rules_out), None)
+
+    @property
+    def control_state(self) -> str:
+        """The control over all cells: `same` if in any, `green` only if in every one, else `none` or `other`."""
+        states = {self.controls[cell].state if cell in self.controls else "none" for cell in self.seen}
+        if "same" in states:
+            return "same"
+        return states.pop() if len(states) == 1 else "none"
+
+    @property
+    def same_in_control(self) -> tuple[ControlPart, ...]:
+        """Parts of the control that show this root, of all cells."""
+        return tuple(part for cell in self.seen if cell in self.controls for part in self.controls[cell].same)
+
+    def only(self, cells: Sequence[str]) -> Case:
+        """The same root in some of its cells."""
+        return Case(
+            self.root,
+            self.rule,
+            {cell: seen for cell, seen in self.seen.items() if cell in cells},
+            self.statuses,
+            tuple(contrast for contrast in self.contrasts if contrast.cell in cells),
+            {cell: control for cell, control in self.controls.items() if cell in cells},
+            self.trials,
+        )
+
+
+def pool(sides: Iterable[tuple[str, Side]]) -> Count:
+    """Counts of several sides together, each given with the id of the cell that it was made for.
+
+    A side that several contrasts share (a sibling cell, or one run that several contrasts start from) counts once.
+    """
+    once: dict[tuple[str, ...], Side] = {}
+    for number, (cell, side) in enumerate(sides):
+        key: tuple[str, ...] = (side.source,)
+        if side.source == "run":
+            key = (cell, side.value, side.started or str(number))
+        if key not in once or side.count.total > once[key].count.total:
+            once[key] = side
+    counts = [side.count for side in once.values()]
+    return Count(
+        failed=sum(count.failed for count in counts),
+        other=sum(count.other for count in counts),
+        total=sum(count.total for count in counts),
+        processes=sum(count.trials for count in counts),
+    )
+
+
+def _oriented(contrast: Contrast) -> Contrast:
+    """A contrast that goes to the cache as found is read the other way: what a fresh cache does to the failure."""
+    if contrast.factor is not Factor.CACHE_AS_FOUND:
+        return contrast
+    return contrast.model_copy(
+        update={"factor": Factor.FRESH_CACHE, "before": contrast.after, "after": contrast.before}
+    )

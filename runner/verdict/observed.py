@@ -1,0 +1,156 @@
+"""What one cell's result says about its failures, reduced to what the attribution needs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from runner.model.cell import CellKey
+from runner.model.contrast import Count
+from runner.model.result import Attempt, CellResult
+from runner.model.words import Outcome, Status
+from runner.verdict.root import RootKey, Roots
+from runner.verdict.signatures import Rules, attempt_text
+from runner.verdict.trace import bounded
+
+_SPEAKS = frozenset({Outcome.PASSED, Outcome.XPASSED})
+_OF_CUDA = re.compile(r"\bCUDA\b|CUDA_ERROR|cuda(?:Error|rt)|\bcuda error", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class TestSeen:
+    """Attempts of one test that speak: not skipped, not left out.
+
+    Attributes:
+        good: attempts that passed.
+        bad: root id and number of attempts that went wrong with it; roots that only follow another are not in it.
+        processes: pids of the workers that made them, sorted.
+    """
+
+    good: int
+    bad: tuple[tuple[str, int], ...]
+    processes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RootSeen:
+    """One root in one cell.
+
+    Attributes:
+        key: the root.
+        tests: ids of the tests that show it, in the order of the run.
+        sample: one attempt that shows it.
+        count: attempts of these tests.
+        followers: tests that failed in the same process after the CUDA context was lost to it.
+        repeats: later attempts of tests whose earlier attempt showed it, in the same cell; None when there were none.
+    """
+
+    key: RootKey
+    tests: tuple[str, ...]
+    sample: Attempt
+    count: Count
+    followers: tuple[str, ...] = ()
+    repeats: Count | None = None
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One cell.
+
+    Attributes:
+        key, status: of the cell.
+        tests: test id to what was seen, for tests that ran.
+        roots: root id to what was seen of it.
+        really_off: False when it asked for no GIL and did not end without it.
+    """
+
+    key: CellKey
+    status: Status
+    tests: dict[str, TestSeen]
+    roots: dict[str, RootSeen]
+    really_off: bool = True
+
+    def count(self, root: str, tests: Iterable[str]) -> Count:
+        """How often `root` was seen in attempts of `tests`, in how many processes."""
+        return _count(self.tests, root, tests)
+
+
+def _count(seen_tests: Mapping[str, TestSeen], root: str, tests: Iterable[str]) -> Count:
+    failed = total = other = 0
+    processes: set[int] = set()
+    for test in tests:
+        seen = seen_tests.get(test)
+        if seen is None:
+            continue
+        wrong = sum(number for _, number in seen.bad)
+        shown = sum(number for name, number in seen.bad if name == root)
+        failed, other, total = failed + shown, other + wrong - shown, total + wrong + seen.good
+        processes.update(seen.processes)
+    return Count(failed=failed, other=other, total=total, processes=len(processes) or min(total, 1))
+
+
+@dataclass
+class _Draft:
+    key: RootKey
+    sample: Attempt
+    tests: dict[str, None] = field(default_factory=dict)
+    followers: dict[str, None] = field(default_factory=dict)
+    repeats: Counter[str] = field(default_factory=Counter)
+    processes: set[int | None] = field(default_factory=set)
+
+    def again(self, attempt: Attempt, root: RootKey | None) -> None:
+        """Count a later attempt of a test that showed this root before."""
+        self.repeats["total"] += 1
+        self.repeats["failed" if root == self.key else "other"] += root is not None
+        self.processes.add(attempt.pid)
+
+    def finished(self, count: Count) -> RootSeen:
+        again = Count(**self.repeats, processes=len(self.processes)) if self.repeats["total"] else None
+        return RootSeen(self.key, tuple(self.tests), self.sample, count, tuple(self.followers), again)
+
+
+class Observer:
+    """Reduces results one by one, so that a caller need not hold all of them at once."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._roots = Roots(rules)
+        self._sticky = {rule.id for rule in rules.rules if rule.sticky}
+        self._equal: dict[TestSeen, TestSeen] = {}
+
+    def observe(self, result: CellResult) -> Observed:
+        """What a cell's result says."""
+        tests: dict[str, TestSeen] = {}
+        drafts: dict[str, _Draft] = {}
+        lost: dict[int, str] = {}
+        for test in result.tests:
+            good, bad = 0, Counter[str]()
+            first: str | None = None
+            for attempt in test.attempts:
+                good += attempt.outcome in _SPEAKS
+                root = None
+                if attempt.outcome.is_bad:
+                    if attempt.pid in lost and _OF_CUDA.search(bounded(attempt_text(attempt))):
+                        drafts[lost[attempt.pid]].followers[test.id] = None
+                        continue
+                    root = self._roots.of(attempt)
+                    drafts.setdefault(root.id, _Draft(root, attempt)).tests[test.id] = None
+                    bad[root.id] += 1
+                    if root.signature in self._sticky and attempt.pid is not None:
+                        lost[attempt.pid] = root.id
+                if first is not None and (root is not None or attempt.outcome in _SPEAKS):
+                    drafts[first].again(attempt, root)
+                first = first or (root.id if root else None)
+            if good or bad:
+                pids = {attempt.pid for attempt in test.attempts if attempt.pid is not None}
+                seen = TestSeen(good, tuple(sorted(bad.items())), tuple(sorted(pids)))
+                tests[test.id] = self._equal.setdefault(seen, seen)
+        asked_off = result.gil.requested.value == "off"
+        return Observed(
+            key=result.cell,
+            status=result.status,
+            tests=tests,
+            roots={name: draft.finished(_count(tests, name, draft.tests)) for name, draft in drafts.items()},
+            really_off=not (asked_off and result.gil.enabled_at_end),
+        )

@@ -1,0 +1,142 @@
+"""Contrasts that a matrix holds already: two of its cells that differ in exactly one factor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+
+from runner.model.cell import CellKey, PythonBuild
+from runner.model.contrast import Contrast, Side
+from runner.model.plan import Plan, PlannedCell
+from runner.model.result import CellResult
+from runner.model.words import Factor, GilMode, Status
+from runner.verdict.observed import Observed, Observer
+from runner.verdict.rulefile import built_in
+from runner.verdict.signatures import Rules
+
+_OF_TORCH = ("torch", "triton")
+_NO_EVIDENCE = frozenset({Status.INFRA, Status.UNAVAILABLE, Status.NO_RESULT})
+
+
+def sibling_contrasts(plan: Plan, results: Iterable[CellResult], rules: Rules | None = None) -> tuple[Contrast, ...]:
+    """The contrasts of GIL, build, Python and Triton that the cells of one matrix make with each other.
+
+    Retries that a cell holds already are its contrast `repeat`.
+
+    Each contrast goes from a cell in which a root was seen to a cell that differs in one factor alone, over the
+    tests that ran in both.
+    """
+    observer = Observer(rules or built_in())
+    return contrasts_between(plan, {seen.key.id: seen for seen in map(observer.observe, results)})
+
+
+def contrasts_between(plan: Plan, cells: Mapping[str, Observed]) -> tuple[Contrast, ...]:
+    """As `sibling_contrasts`, from what was observed of each cell."""
+    planned = [cell for cell in plan.cells if cell.key.id in cells and _speaks(cells[cell.key.id])]
+    found: list[Contrast] = [repeat for cell in planned for repeat in _repeats(cells[cell.key.id])]
+    for factor, group in _groups(plan, planned):
+        for failing in group:
+            seen = cells[failing.key.id]
+            for root in sorted(seen.roots):
+                for other in group:
+                    contrast = _contrast(factor, root, seen, cells[other.key.id])
+                    if other is not failing and contrast is not None:
+                        found.append(contrast)
+    order = {cell.key.id: index for index, cell in enumerate(plan.cells)}
+    return tuple(sorted(found, key=lambda c: (order[c.cell], c.root, list(Factor).index(c.factor), c.after.source)))
+
+
+def _repeats(seen: Observed) -> Iterator[Contrast]:
+    """Attempts that the run itself repeated, such as a retry in a new process."""
+    for root, one in seen.roots.items():
+        if one.repeats is not None:
+            before = Side(value="as it was", count=one.count, source=f"cell {seen.key.id}")
+            after = Side(value="again", count=one.repeats, source=f"retries in cell {seen.key.id}")
+            yield Contrast(
+                cell=seen.key.id, root=root, tests=one.tests, factor=Factor.REPEAT, before=before, after=after
+            )
+
+
+def _speaks(seen: Observed) -> bool:
+    return seen.status not in _NO_EVIDENCE and seen.really_off
+
+
+def _groups(plan: Plan, cells: list[PlannedCell]) -> Iterator[tuple[Factor, list[PlannedCell]]]:
+    """For each factor, the groups of cells that are alike in everything else."""
+    pins = {
+        environment.id: tuple((pin.name, pin.version) for pin in environment.pins if pin.name not in _OF_TORCH)
+        for environment in plan.environments
+    }
+    for factor in (Factor.GIL, Factor.BUILD, Factor.PYTHON, Factor.TRITON):
+        keyed = sorted(
+            ((rest, cell) for cell in cells if (rest := _rest(factor, cell, pins[cell.environment])) is not None),
+            key=lambda pair: pair[0],
+        )
+        for _, group in groupby(keyed, key=lambda pair: pair[0]):
+            members = [cell for _, cell in group]
+            if len(members) > 1:
+                yield factor, members
+
+
+def _rest(factor: Factor, cell: PlannedCell, pins: tuple[tuple[str, str], ...]) -> str | None:
+    """Everything about a cell except one factor, or None when the factor says nothing about this cell."""
+    key, settings = cell.key, cell.settings
+    same: list[object] = [settings.tests, settings.pytest_args, sorted(settings.env.items()), settings.workdir]
+    if factor is Factor.GIL:
+        return repr([*same, cell.environment])
+    try:
+        python = PythonBuild.parse(key.python)
+    except ValueError:  # a named environment is nobody's sibling
+        return None
+    rest: list[object] | None = None
+    if factor is Factor.BUILD and key.gil is GilMode.ON:
+        # A build with the GIL is compared with the free-threaded one that has it on: else two things would differ.
+        rest = [python.version, key.triton, key.torch, pins]
+    elif factor is Factor.PYTHON:
+        rest = [python.free_threaded, key.gil.value, key.triton, key.torch, pins]
+    elif factor is Factor.TRITON and key.triton is not None:
+        # torch pins its Triton exactly: where it follows, the two, and what torch needs, are one axis.
+        rest = [str(python), key.gil.value, *(["torch follows"] if _torch_follows(key) else [key.torch, pins])]
+    return None if rest is None else repr([*same, *rest])
+
+
+def _torch_follows(key: CellKey) -> bool:
+    return key.torch is not None and "-torch" not in key.id
+
+
+def _value(factor: Factor, key: CellKey) -> str:
+    if factor is Factor.GIL:
+        return key.gil.value
+    if factor is Factor.TRITON:
+        return f"{key.triton} with torch {key.torch}" if _torch_follows(key) else str(key.triton)
+    return key.python
+
+
+def _contrast(factor: Factor, root: str, seen: Observed, other: Observed) -> Contrast | None:
+    failing = seen.roots[root].tests
+    tests = frozenset(test for test in failing if test in other.tests)
+    before, after = _value(factor, seen.key), _value(factor, other.key)
+    if not tests or before == after:
+        return None
+    known = tuple(
+        {other.roots[name].key.signature: None for test in sorted(tests) for name, _ in other.tests[test].bad}
+    )
+    signature = seen.roots[root].key.signature
+    return Contrast(
+        cell=seen.key.id,
+        root=root,
+        tests=tuple(test for test in failing if test in tests),
+        factor=factor,
+        before=Side(
+            value=before,
+            count=seen.count(root, tests),
+            source=f"cell {seen.key.id}",
+            signatures=(signature,) if signature else (),
+        ),
+        after=Side(
+            value=after,
+            count=other.count(root, tests),
+            source=f"sibling cell {other.key.id}",
+            signatures=tuple(name for name in known if name),
+        ),
+    )
