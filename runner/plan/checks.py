@@ -28,7 +28,7 @@ def check(tree: Tree, data: dict[str, object], root: Path) -> Iterator[Problem]:
     if isinstance(project, dict):
         yield from _pytest_missing(tree, project)
         if not root.is_dir():
-            yield Problem(tree.find(("project", "root")).node.place, f"there is no folder {quoted(str(root))}")
+            yield Problem(tree.find(("project", "root")).node.place, f"there is no folder {str(root)!r}")
         else:
             yield from _paths_missing(tree, data, project, root)
     yield from _empty_selectors(tree, data)
@@ -94,11 +94,11 @@ def _pytest_missing(tree: Tree, project: dict[str, object]) -> Iterator[Problem]
 
 def _paths_missing(tree: Tree, data: dict[str, object], project: dict[str, object], root: Path) -> Iterator[Problem]:
     for index, item in enumerate(_many(project.get("install"))):
-        if isinstance(item, str) and is_folder(item):
+        if isinstance(item, str) and is_folder(item) and ("[" not in item or item.endswith("]")):
             folder = root / item.partition("[")[0]
             if not any((folder / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg")):
                 place = tree.find(("project", "install", index)).node.place
-                yield Problem(place, f"{quoted(item)} is no Python project: no pyproject.toml in {quoted(str(folder))}")
+                yield Problem(place, f"{quoted(item)} is no Python project: no pyproject.toml in {str(folder)!r}")
     settings: list[tuple[Steps, object]] = [(("project",), project)]
     settings += [(("overrides", index), item) for index, item in enumerate(_list(data.get("overrides")))]
     for path, setting in settings:
@@ -107,7 +107,7 @@ def _paths_missing(tree: Tree, data: dict[str, object], project: dict[str, objec
         for index, item in enumerate(_many(setting.get("tests"))):
             if isinstance(item, str) and item.strip() and not (root / item.partition("::")[0]).exists():
                 place = tree.find((*path, "tests", index)).node.place
-                yield Problem(place, f"there is no {quoted(item)} in {quoted(str(root))}")
+                yield Problem(place, f"there is no {quoted(item)} in {str(root)!r}")
         workdir = setting.get("workdir")
         if isinstance(workdir, str) and not (root / workdir).is_dir():
             yield Problem(tree.find((*path, "workdir")).node.place, f"there is no folder {quoted(workdir)} in the root")

@@ -32,20 +32,17 @@ def read_tree(content: bytes, file: str) -> Tree:
     Raises:
         MatrixFileError: the text is too long, not UTF-8, not YAML, empty, several documents, or not a mapping.
     """
-    loader = _Composer(_decode(content, file))
+    text = _decode(content, file)
     try:
+        loader = _Composer(text)
         composed = loader.get_single_node()
         reading = _Reading(list(loader.tagged))
         root = reading.node(composed) if composed is not None else None
     except yaml.MarkedYAMLError as error:
         raise _fatal(file, _place(error.problem_mark or error.context_mark), _yaml_sentence(error)) from error
     except yaml.reader.ReaderError as error:
-        character = f"the character U+{ord(chr(error.character)) if isinstance(error.character, int) else 0:04X}"
-        raise _fatal(
-            file, _place_at(loader.text, error.position), f"not valid YAML: {character} may not occur"
-        ) from error
-    finally:
-        loader.dispose()
+        character = f"the character U+{ord(text[error.position]):04X}"
+        raise _fatal(file, _place_at(text, error.position), f"not valid YAML: {character} may not occur") from error
     if root is None or root.value is None:
         raise _fatal(file, Place(1, 1), "the file is empty; it needs python, triton and project")
     if not isinstance(root.value, dict):
@@ -85,7 +82,7 @@ def _yaml_sentence(error: yaml.MarkedYAMLError) -> str:
         return f"{said}; indent with spaces, not with tabs"
     if "another document" in problem:
         return "a second document begins here; a matrix file holds one"
-    if "alias" in problem or "alias" in context:
+    if "undefined alias" in problem or "scanning an alias" in context:
         return f"{said}; a glob that begins with * needs quotes: '*-gil-off-*'"
     if "indentation indicators" in problem or "'>'" in problem:
         return f"{said}; a range needs quotes: '>=3.3,<3.8'"
@@ -96,7 +93,6 @@ class _Composer(yaml.SafeLoader):
     """PyYAML's composer with a bound on depth, that notes each tag."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
         self.tagged: list[Problem] = []
         self._depth = 0
         super().__init__(text)
@@ -105,7 +101,9 @@ class _Composer(yaml.SafeLoader):
         event = self.peek_event()  # type: ignore[no-untyped-call]
         tag = getattr(event, "tag", None)
         if tag is not None:
-            sentence = f"the tag {quoted(tag)} has no meaning here; put text that begins with ! in quotes"
+            sentence = (
+                f"{quoted(tag)} reads as a YAML tag, which has no meaning here; text that begins with ! needs quotes"
+            )
             self.tagged.append(Problem(_place(event.start_mark), sentence))
         if self._depth >= MAX_DEPTH:
             raise ComposerError(None, None, f"more than {MAX_DEPTH} levels of nesting", event.start_mark)
@@ -121,8 +119,12 @@ class _Reading:
     """PyYAML's nodes to ours: duplicates found, merge keys and aliases expanded within bounds."""
 
     problems: list[Problem]
+    _tagged: set[Place] = field(init=False)
     _count: int = 0
     _open: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._tagged = {problem.place for problem in self.problems}
 
     def node(self, source: yaml.Node) -> Node:
         place = _place(source.start_mark)
@@ -145,7 +147,7 @@ class _Reading:
     def _items(self, source: yaml.Node) -> Iterator[Node]:
         for item in source.value:
             node = self.node(item)
-            if node.value is None:
+            if node.value is None and not self._is_tagged(item):
                 self.problems.append(Problem(node.place, "this item has no value"))
             yield node
 
@@ -164,10 +166,14 @@ class _Reading:
                 self.problems.append(Problem(place, f"duplicate key {quoted(key.value)}, first given on line {first}"))
             else:
                 entries[key.value] = Entry(place, self.node(value))
-                if entries[key.value].node.value is None:
+                if entries[key.value].node.value is None and not self._is_tagged(value):
                     self.problems.append(Problem(place, f"{quoted(key.value)} has no value"))
         # What stands in the mapping itself wins over what is merged into it.
         return {**{name: entry for name, entry in merged.items() if name not in entries}, **entries}
+
+    def _is_tagged(self, source: yaml.Node) -> bool:
+        """Whether there is a tag at this very place: `!=3.4` is a tag on nothing, and one mistake."""
+        return _place(source.start_mark) in self._tagged
 
     def _merged(self, source: yaml.Node) -> dict[str, Entry]:
         parts = source.value if isinstance(source, yaml.SequenceNode) else [source]

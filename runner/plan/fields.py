@@ -102,7 +102,7 @@ Size = Annotated[
     int,
     _value(values.size),
     _schema(
-        _text(r"^[0-9]+(\.[0-9]+)?\s*([kKmMgGtT][iI]?)?[bB]?$"),
+        _text(r"^[0-9]+(\.[0-9]+)?\s*([kKmMgGtT][iI]?[bB]|[bB])?$"),
         {"type": "integer", "exclusiveMinimum": 0},
         examples=["8GiB", "512MB"],
     ),
@@ -164,16 +164,14 @@ Installed = Annotated[Install, _value(_install), _schema(_text(), examples=[".",
 
 
 def _arguments(raw: object) -> tuple[str, ...]:
-    if isinstance(raw, list) and all(isinstance(item, str) for item in raw):
-        return tuple(raw)
     try:
-        return values.arguments(raw) if isinstance(raw, str) else _no_arguments()
+        if isinstance(raw, str):
+            return values.arguments(raw)
+        if isinstance(raw, list) and all(isinstance(item, str) for item in raw):
+            return tuple(values.passable(item, "argument") for item in raw)
     except ValueError as error:
         raise fault(str(error)) from error
-
-
-def _no_arguments() -> tuple[str, ...]:
-    raise ValueError("arguments are one line of text or a list of texts")
+    raise fault("arguments are one line of text or a list of texts")
 
 
 Arguments = Annotated[

@@ -135,7 +135,9 @@ class RunPart(Part):
     pytest_args: Arguments | None = Field(default=None, alias="pytest-args")
     """Further arguments for pytest: one line that is split as a shell would, or a list."""
 
-    env: dict[VariableName, VariableValue] | None = None
+    env: dict[VariableName, VariableValue] | None = Field(
+        default=None, json_schema_extra={"additionalProperties": False}
+    )
     """Environment variables for the tests."""
 
     workdir: Folder | None = None
@@ -220,7 +222,7 @@ class Coordinates(Axes):
     """Existing Pythons that are used as they are; each gives a cell for each GIL mode."""
 
 
-class Matrix(Coordinates, MachinePart):
+class Matrix(MachinePart, Coordinates):
     """A matrix of Python builds, GIL modes, Triton and torch releases over which a project's tests are run."""
 
     name: Name | None = None

@@ -45,7 +45,7 @@ def quoted(text: str) -> str:
 
 def nearest(word: str, valid: Sequence[str]) -> str | None:
     """The valid word that was probably meant, or None when none is near."""
-    by_lower = {candidate.lower(): candidate for candidate in valid}
+    by_lower = {candidate.lower(): str(candidate) for candidate in valid}
     near = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[near[0]] if near else None
 

@@ -15,7 +15,7 @@ from runner.errors import ResolutionError
 from runner.plan.ports import Catalogue
 from runner.plan.problems import nearest, quoted
 
-_LATEST = re.compile(r"latest(?:-(\d{1,3}))?")
+_LATEST = re.compile(r"latest(?:-(\d{1,3}))?", re.ASCII)
 
 
 class TorchWord(StrEnum):

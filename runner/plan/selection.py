@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from runner.model.cell import PythonBuild
 from runner.plan.expand import Cell, Expansion
@@ -15,6 +16,7 @@ from runner.plan.read import Rule
 from runner.plan.releases import Releases, TorchChoice, TorchWord
 
 _COMPARED = 2000
+"""Ids that are compared for a message."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def _torch_fits(choice: TorchChoice, cell: Cell, releases: Releases) -> bool:
 def _nothing(rule: Rule, cells: Mapping[str, Cell], releases: Releases) -> str:
     """Why a rule selects nothing, with the nearest cells."""
     if isinstance(rule.selector, str):
-        near = _nearest(rule.selector.strip("*?"), cells)
+        near = _nearest(rule.selector, cells)
         return f"{quoted(rule.selector)} selects no cell; nearest: {near}"
     tests = _tests(rule.selector, releases)
     for axis, test in tests.items():
@@ -117,6 +119,15 @@ def _axis_value(cell: Cell, axis: str) -> str:
     return str(getattr(cell.key, axis) or "none")
 
 
-def _nearest(wanted: str, cells: Mapping[str, Cell]) -> str:
-    candidates: Sequence[str] = list(cells)[:_COMPARED]
-    return ", ".join(difflib.get_close_matches(wanted, candidates, n=2, cutoff=0.0)) or "there are none"
+def _nearest(pattern: str, cells: Mapping[str, Cell]) -> str:
+    """The two ids whose beginning (or end, for a glob that fixes the end) is most like the glob."""
+    wanted = pattern.strip("*?")
+    part = slice(-len(wanted), None) if pattern.startswith("*") and not pattern.endswith("*") else slice(len(wanted))
+    matcher = difflib.SequenceMatcher(b=wanted, autojunk=False)
+
+    def likeness(key: str) -> float:
+        matcher.set_seq1(key[part])
+        return matcher.ratio()
+
+    near = sorted(islice(cells, _COMPARED), key=likeness, reverse=True)
+    return ", ".join(near[:2]) or "there are none"

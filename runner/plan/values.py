@@ -13,16 +13,18 @@ from runner.model.cell import PythonBuild, is_safe_id
 from runner.model.words import GilMode
 from runner.plan.problems import quoted, suggestion
 
-_DURATION = re.compile(r"(?:(?P<h>\d{1,4}(?:\.\d+)?)h)?(?:(?P<m>\d{1,6}(?:\.\d+)?)m)?(?:(?P<s>\d{1,8}(?:\.\d+)?)s?)?")
+_DURATION = re.compile(
+    r"(?:(?P<h>\d{1,4}(?:\.\d+)?)h)?(?:(?P<m>\d{1,6}(?:\.\d+)?)m)?(?:(?P<s>\d{1,8}(?:\.\d+)?)s?)?", re.ASCII
+)
 _LONGEST_SECONDS = 7 * 24 * 3600
-_SIZE = re.compile(r"(?P<number>\d{1,15}(?:\.\d{1,6})?)\s*(?P<unit>[A-Za-z]*)")
+_SIZE = re.compile(r"(?P<number>\d{1,15}(?:\.\d{1,6})?)\s*(?P<unit>[A-Za-z]*)", re.ASCII)
 _UNITS = {"": 1, "b": 1} | {
     letter + suffix: base**power
     for power, letter in enumerate("kmgt", start=1)
     for suffix, base in (("b", 1000), ("ib", 1024))
 }
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-_PYTHON_LIKE = re.compile(r"(?:cp|py|python)?[ -]?3\.?(\d{1,2})(?:\.\d+)?[ +-]?(t|ft|nogil|free-?threaded)?")
+_PYTHON_LIKE = re.compile(r"(?:cp|py|python)?[ -]?3\.?(\d{1,2})(?:\.\d+)?[ +-]?(t|ft|nogil|free-?threaded)?", re.ASCII)
 _FIRST_FREE_THREADED = (3, 13)
 
 _OURS = {
@@ -37,7 +39,7 @@ _OURS = {
 def python_build(text: str) -> PythonBuild:
     """`3.12`, `3.13t`, `3.13.5t`."""
     try:
-        build = PythonBuild.parse(text)
+        build = PythonBuild.parse(text if text.isascii() else "")
     except ValueError as error:
         like = _PYTHON_LIKE.fullmatch(text.strip().lower())
         meant = f"; did you mean '3.{like[1]}{'t' if like[2] else ''}'?" if like else ", 3.13t or 3.13.5t"
@@ -176,35 +178,40 @@ def variable_name(text: str) -> str:
 
 def variable_value(text: str) -> str:
     """The value of an environment variable."""
-    if "\0" in text:
-        raise ValueError(f"{quoted(text)} holds a NUL character, which no environment variable can")
-    return text
+    return passable(text, "environment variable")
 
 
 def arguments(text: str) -> tuple[str, ...]:
     """One line of arguments, split as a shell would."""
     try:
-        return tuple(shlex.split(text))
+        parts = shlex.split(passable(text, "argument"))
     except ValueError as error:
         raise ValueError(f"{quoted(text)} cannot be split into arguments: {error}") from error
+    return tuple(parts)
+
+
+def passable(text: str, what: str) -> str:
+    """Text that a process can be given: no NUL, nothing that UTF-8 cannot say."""
+    if "\0" in text or text.encode("utf-8", "replace").decode() != text:
+        raise ValueError(f"{quoted(text)} holds a character that no {what} can have")
+    return text
 
 
 def is_folder(text: str) -> bool:
     """Whether something to install is a folder of the user's, rather than a requirement from the index."""
     place = text.partition("[")[0]
-    return place.startswith((".", "/")) or ("/" in place and "@" not in place)
+    return place.startswith((".", "/")) or ("/" in place and "@" not in place and ":" not in place)
 
 
 def requirement(text: str) -> str:
     """A PEP 508 requirement from the index."""
+    if "://" in text:
+        raise ValueError(f"{quoted(text)} is a direct link; wheels come from the index, or name a local folder")
     try:
-        found = Requirement(text)
+        return str(Requirement(text))
     except InvalidRequirement as error:
         said = str(error).partition("\n")[0]
         raise ValueError(f"{quoted(text)} is neither a requirement nor a folder such as ./kernels: {said}") from error
-    if found.url is not None:
-        raise ValueError(f"{quoted(text)} is a direct link; wheels come from the index, or name a local folder")
-    return str(found)
 
 
 def _printable(text: str, what: str) -> str:
