@@ -46,6 +46,11 @@ class Board:
         self._lock = threading.Lock()
         self._live = Live(get_renderable=self._picture, console=console, transient=True) if _can_move(console) else None
 
+    @property
+    def is_live(self) -> bool:
+        """Whether a picture is drawn, rather than lines written."""
+        return self._live is not None
+
     def __enter__(self) -> Self:
         if self._live is not None:
             self._live.start()

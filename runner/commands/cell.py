@@ -1,0 +1,91 @@
+"""`triton-compat cell ID`: one cell on this machine, from its environment to its result.json."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from runner.commands.results import read_results
+from runner.commands.telling import Teller
+from runner.environment.environments import make_environment
+from runner.errors import EnvironmentFailedError, InterpreterError, UsageError
+from runner.execution.cell import finished_result, plan_sha, run_cell
+from runner.model.plan import Plan, PlannedCell
+from runner.model.result import CellResult, GilState
+from runner.model.words import Status
+from runner.report.events import CellStarted, EnvironmentFinished, EnvironmentStarted
+from runner.report.terminal import Board
+
+STATUSES = {Status.PASS: 0, Status.FAIL: 1}
+"""Exit statuses; whatever is not here cannot tell."""
+CANNOT_TELL = 3
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run one cell unless it is finished; exit 0 pass, 1 fail, 3 when it cannot tell (unavailable among them)."""
+    plan = Plan.read(options.plan or options.out / "plan.json")
+    cell = plan.cell(options.id)
+    if cell is None:
+        known = ", ".join(cell.key.id for cell in plan.cells[:5])
+        raise UsageError(f"The plan has no cell {options.id}.", remedy=f"Its cells are {known}, …; see nox -l.")
+    folder = options.out / "cells" / cell.key.id
+    sha = plan_sha(cell, plan.environment(cell.environment))
+    board = Board((cell.key.id for cell in plan.cells), Console(stderr=True, highlight=False), time.monotonic)
+    with board:
+        teller = Teller(board, cell.key.id)
+        teller.recall(plan, read_results(plan, options.out))
+        result = finished_result(folder, sha)
+        kept = result is not None
+        if result is None:
+            result = _run(plan, cell, options, folder, teller)
+        teller.finish(result, kept=kept)
+    return STATUSES.get(result.status, CANNOT_TELL)
+
+
+def _run(plan: Plan, cell: PlannedCell, options: argparse.Namespace, folder: Path, teller: Teller) -> CellResult:
+    environment = plan.environment(cell.environment)
+    if environment.unavailable is not None:
+        return _without_tests(cell, folder, Status.UNAVAILABLE, environment.unavailable, plan_sha(cell, environment))
+    teller.say(EnvironmentStarted(environment.id))
+    try:
+        ready = make_environment(
+            environment,
+            root=Path(plan.root),
+            store=options.out / "environments",
+            progress=teller.note,
+            offline=options.offline,
+        )
+    except InterpreterError as error:
+        reason, status = f"no interpreter: {error.message}", Status.UNAVAILABLE
+    except EnvironmentFailedError as error:
+        reason, status = f"no environment: {error.message}", Status.NO_RESULT
+    else:
+        teller.say(EnvironmentFinished(environment.id, reused=ready.reused))
+        teller.say(CellStarted(cell.key.id))
+        result = run_cell(
+            cell, environment, ready.python, root=Path(plan.root), folder=folder, progress=teller.progress
+        )
+        if not ready.reused:
+            result = result.model_copy(update={"environment_seconds": round(ready.seconds, 3)})
+            result.write(folder / "result.json")
+        return result
+    teller.say(EnvironmentFinished(environment.id, problem=reason))
+    return _without_tests(cell, folder, status, reason, plan_sha(cell, environment))
+
+
+def _without_tests(cell: PlannedCell, folder: Path, status: Status, reason: str, sha: str) -> CellResult:
+    """The result of a cell whose tests could not be started: still a file and a row."""
+    result = CellResult(
+        cell=cell.key,
+        gil=GilState(requested=cell.key.gil),
+        status=status,
+        reason=reason,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        plan_sha=sha,
+    )
+    result.write(folder / "result.json")
+    return result

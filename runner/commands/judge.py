@@ -1,0 +1,18 @@
+"""`triton-compat judge`: the results of an output folder to verdict.json; its exit status is the verdict."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+
+from runner.commands.results import read_plan, read_results
+from runner.verdict.judge import judge
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL."""
+    plan = read_plan(options.out)
+    verdict = judge(plan, read_results(plan, options.out), today=datetime.now(UTC).date())
+    verdict.write(options.out / "verdict.json")
+    print(verdict.sentence)
+    return verdict.verdict.exit_code

@@ -1,0 +1,59 @@
+"""`triton-compat plan MATRIX`: expand, pin every version, decide what is available, write plan.json."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from runner import __version__
+from runner.commands.begin import begin_run
+from runner.environment.probe import probe
+from runner.model.cell import PythonBuild
+from runner.model.plan import Plan
+from runner.plan.assemble import make_plan
+from runner.plan.catalogue import make_catalogue
+from runner.plan.explain import explain
+from runner.plan.index import PackageIndex, index_url
+from runner.plan.read import read_matrix
+from runner.plan.resolve import make_resolver
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write plan.json; exit 0."""
+    matrix = read_matrix(options.matrix)
+    index = PackageIndex(index_url(os.environ), offline=options.offline, refresh=options.refresh)
+    plan = make_plan(
+        matrix,
+        catalogue=make_catalogue(index),
+        resolver=make_resolver(index, environ=os.environ),
+        probe=_probe,
+        now=datetime.now(UTC),
+        tool=__version__,
+    )
+    for notice in index.notices:
+        print(f"triton-compat: {notice}", file=sys.stderr)
+    if options.begin:
+        print(begin_run(plan, options.out, fresh=options.fresh), file=sys.stderr)
+    else:
+        plan.write(options.out / "plan.json")
+    if options.explain:
+        print(explain(plan))
+    elif not options.begin:
+        print(_summary(plan, options.out / "plan.json"))
+    return 0
+
+
+def _probe(executable: Path) -> PythonBuild:
+    """What a named Python really is, by running it."""
+    found = probe(executable, "the matrix file")
+    return PythonBuild.parse(found.version + ("t" if found.free_threaded else ""))
+
+
+def _summary(plan: Plan, path: Path) -> str:
+    missing = [environment for environment in plan.environments if environment.unavailable]
+    lines = [f"{len(plan.cells)} cells in {len(plan.environments)} environments: {path}"]
+    lines += [f"  unavailable {environment.id}: {environment.unavailable}" for environment in missing]
+    return "\n".join(lines)

@@ -1,0 +1,25 @@
+"""`triton-compat report`: every format from the files of an output folder, and the table on the terminal."""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+from rich.text import Text
+
+from runner.commands.results import read_plan, read_results
+from runner.model.verdict import Verdict
+from runner.report.terminal import summary
+from runner.report.write import write_all
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write report.md, report.html, matrix.svg and junit.xml, print the summary; exit 0."""
+    plan = read_plan(options.out)
+    verdict = Verdict.read(options.out / "verdict.json")
+    results = read_results(plan, options.out)
+    write_all(plan, results, verdict, options.out)
+    console = Console(highlight=False)
+    console.print(summary(plan, results, verdict))
+    console.print(Text(f"More: {options.out}/report.html, report.md, junit.xml", style="dim"))
+    return 0

@@ -1,0 +1,32 @@
+"""The results that lie in an output folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from runner.errors import DocumentError
+from runner.execution.cell import finished_result, plan_sha
+from runner.model.plan import Plan
+from runner.model.result import CellResult
+
+
+def read_results(plan: Plan, out: Path) -> dict[str, CellResult]:
+    """The result of each planned cell that has one of this plan, by cell id. A damaged or older one counts as none."""
+    found = {}
+    for cell in plan.cells:
+        sha = plan_sha(cell, plan.environment(cell.environment))
+        if result := finished_result(out / "cells" / cell.key.id, sha):
+            found[cell.key.id] = result
+    return found
+
+
+def read_plan(out: Path) -> Plan:
+    """The plan of an output folder.
+
+    Raises:
+        DocumentError: there is none; the remedy says how to get one.
+    """
+    path = out / "plan.json"
+    if not path.exists():
+        raise DocumentError(f"{path} does not exist.", remedy="Run triton-compat plan, or nox -s matrix, first.")
+    return Plan.read(path)
