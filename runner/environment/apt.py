@@ -11,6 +11,7 @@ from pathlib import Path
 
 from runner.environment.process import run
 from runner.errors import InterpreterError
+from runner.model.document import write_whole
 
 RELEASE = "trixie"
 """The Debian release whose sources are used, whatever release the machine itself runs."""
@@ -93,9 +94,9 @@ class PrivateApt:
         for needed in (self.lists / "partial", folder / "cache" / "archives" / "partial"):
             needed.mkdir(parents=True, exist_ok=True)
         lines = [f"deb-src [signed-by={keyring}] {archive} {RELEASE} main\n" for archive in archives]
-        (folder / "sources.list").write_text("".join(lines), encoding="utf-8")
         self.configuration = folder / "apt.conf"
-        self.configuration.write_text(self._configuration(), encoding="utf-8")
+        write_whole(folder / "sources.list", "".join(lines))
+        write_whole(self.configuration, self._configuration())
 
     def _configuration(self) -> str:
         # -c is read after the system's own files, so this wins. Their hooks are for the system's index, not for ours.
@@ -152,12 +153,16 @@ class PrivateApt:
         release = re.sub(r"^\d+:|-[^-]*$", "", version)
         return SourcePackage(name, release, version)
 
-    def download(self, package: SourcePackage, folder: Path) -> Path:
-        """Download the upstream archive of a source package; apt checks its digest against the signed index.
+    def download(self, package: SourcePackage) -> Path:
+        """Download the upstream archive of a source package into a folder of its own, unless it is there.
+
+        apt checks its digest against the signed index, whether it was there or not.
 
         Raises:
             InterpreterError: it did not come.
         """
+        folder = self.folder / "sources" / f"{package.name}-{package.version}"
+        folder.mkdir(parents=True, exist_ok=True)
         finished = run(
             [
                 *("apt-get", "-c", self.configuration, "-q", "source", "--download-only", "--tar-only"),

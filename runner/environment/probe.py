@@ -14,7 +14,7 @@ from runner.model.cell import PythonBuild
 PROBE_SECONDS = 20.0
 _MARK = "triton-compat-interpreter:"
 
-# Runs in any Python from 2.7 on, so that an old one is refused by its version and not by a syntax error.
+# Runs in any Python 3, so that an old one is refused by its version and not by a syntax error.
 _PROBE = f"""
 import sys, json, os
 try:

@@ -106,7 +106,7 @@ def run(
             _end_group(process)
             # A grandchild in a session of its own may hold the pipe for ever; its output is not waited for.
             reader.join(_DRAIN_SECONDS)
-    return Finished(code, tail.decode(errors="replace"), time.monotonic() - started)
+    return Finished(code, bytes(tail).decode(errors="replace"), time.monotonic() - started)
 
 
 def _wait(
@@ -126,12 +126,15 @@ def _wait(
 
 
 def _drain(stream: IO[bytes] | None, tail: bytearray, copy: IO[bytes] | None) -> None:
-    while stream is not None and (chunk := os.read(stream.fileno(), _TAIL_BYTES)):
-        tail += chunk
-        del tail[:-_TAIL_BYTES]
-        if copy is not None:
-            with contextlib.suppress(OSError, ValueError):  # a full disk loses log lines, not the run
-                copy.write(chunk)
+    if stream is None:
+        return
+    with stream:
+        while chunk := os.read(stream.fileno(), _TAIL_BYTES):
+            tail += chunk
+            del tail[:-_TAIL_BYTES]
+            if copy is not None:
+                with contextlib.suppress(OSError, ValueError):  # a full disk loses log lines, not the run
+                    copy.write(chunk)
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
