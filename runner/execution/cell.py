@@ -177,7 +177,7 @@ class _Run:
             elif event["event"] == "supervisor":
                 mark = f"{TOKEN}={event['token']}".encode()
                 shutil.rmtree(str(event["temporary"]), ignore_errors=True)
-                end_leftovers(0, mark)
+                end_leftovers(None, mark)
         first, last = float(str(events[0]["t"])), float(str(events[-1]["t"]))
         self._earlier_seconds = max(0.0, last - first)
         self._started = datetime.fromtimestamp(first, UTC).isoformat(timespec="seconds")

@@ -28,23 +28,28 @@ def adopting_orphans() -> Iterator[None]:
 
 def end_group(leader: int, how: signal.Signals) -> None:
     """Send a signal to a worker's process group, if it still has members."""
+    if leader <= 1:
+        raise ValueError(f"no worker leads the process group {leader}")
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, how)
 
 
-def end_leftovers(leader: int, mark: bytes) -> list[int]:
+def end_leftovers(leader: int | None, mark: bytes) -> list[int]:
     """Kill and reap what is left of an ended worker: its group, its session, and what carries the mark.
 
     A daemon that left the session is known by the mark in its initial environment; one that also cleaned its
     environment by being our adopted child in a session that a marked process led.
 
     Args:
-        leader: pid of the worker, which led its own session and group. It has been waited for, or was never ours.
+        leader: pid of the worker, which led its own session and group, or None where the mark alone is known.
+            Never 0: processes whose session began outside of a container all have session 0.
         mark: `NAME=value` as it stands in the environment of everything the worker started.
 
     Returns:
         Pids that were killed.
     """
+    if leader is not None and leader <= 1:
+        raise ValueError(f"no worker has the pid {leader}")
     killed: list[int] = []
     # A process can fork between the look and the kill; every round kills what it sees until none is left.
     for _ in range(20):
@@ -65,12 +70,12 @@ def _all_pids() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - thousands of entries, names alone
 
 
-def _is_left_over(pid: int, leader: int, mark: bytes) -> bool:
+def _is_left_over(pid: int, leader: int | None, mark: bytes) -> bool:
     fields = _stat(pid)
     if fields is None:
         return False
     group, session = int(fields[2]), int(fields[3])
-    if leader in (group, session):
+    if leader is not None and leader in (group, session):
         return True
     try:
         return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
