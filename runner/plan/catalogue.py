@@ -28,6 +28,7 @@ class IndexCatalogue:
         self._index = index
         self._platform = platform
         self._pins = TorchPins(index)
+        self._matching: dict[str, str | None] = {}
 
     def triton_releases(self) -> tuple[str, ...]:
         """Final releases with a wheel for the platform that is not yanked, oldest first.
@@ -50,14 +51,18 @@ class IndexCatalogue:
         Raises:
             IndexUnreachableError: the index does not answer and nothing is cached.
         """
-        wanted = Version(triton)
+        if triton not in self._matching:
+            self._matching[triton] = self._newest_made_for(Version(triton))
+        return self._matching[triton]
+
+    def _newest_made_for(self, triton: Version) -> str | None:
         newest_first = reversed(_releases(self._index.page("torch"), self._platform).items())
         # A few at a time: one that matches is near the newest, and each unknown one costs a download of some 100 kB.
         with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
             for batch in _batches(newest_first):
                 answers = pool.map(lambda item: self._pins.triton_of(item[0], item[1]), batch)
                 for (torch, _), accepted in zip(batch, answers, strict=True):
-                    if accepted is not None and is_made_for(wanted, accepted):
+                    if accepted is not None and is_made_for(triton, accepted):
                         return str(torch)
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import threading
 import time
@@ -199,9 +200,12 @@ class PackageIndex:
             return replace(cached, fetched_at=self._clock())
         if response.status_code != requests.codes.ok:
             raise self._unreachable(name, refusal(response))
+        body = hashlib.sha256(response.content).hexdigest()
+        is_same = cached is not None and cached.body_sha256 == body
         return CachedPage(
-            page=self._parse(name, response),
+            page=cached.page if cached is not None and is_same else self._parse(name, response),
             fetched_at=self._clock(),
+            body_sha256=body,
             etag=response.headers.get("ETag"),
             last_modified=response.headers.get("Last-Modified"),
         )

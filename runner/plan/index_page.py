@@ -111,12 +111,14 @@ class CachedPage:
     Attributes:
         page: the page.
         fetched_at: seconds since the epoch when the index last vouched for it.
+        body_sha256: of that answer's bytes; the same bytes need no second reading.
         etag: of that answer, or None.
         last_modified: of that answer, or None.
     """
 
     page: IndexPage
     fetched_at: float
+    body_sha256: str = ""
     etag: str | None = None
     last_modified: str | None = None
 
