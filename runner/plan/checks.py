@@ -27,7 +27,7 @@ def check(tree: Tree, data: dict[str, object], root: Path) -> Iterator[Problem]:
     project = data.get("project")
     if isinstance(project, dict):
         yield from _pytest_missing(tree, project)
-        if not root.is_dir():
+        if not _is(Path.is_dir, root):
             yield Problem(tree.find(("project", "root")).node.place, f"there is no folder {str(root)!r}")
         else:
             yield from _paths_missing(tree, data, project, root)
@@ -96,7 +96,7 @@ def _paths_missing(tree: Tree, data: dict[str, object], project: dict[str, objec
     for index, item in enumerate(_many(project.get("install"))):
         if isinstance(item, str) and is_folder(item) and ("[" not in item or item.endswith("]")):
             folder = root / item.partition("[")[0]
-            if not any((folder / name).is_file() for name in ("pyproject.toml", "setup.py", "setup.cfg")):
+            if not any(_is(Path.is_file, folder / name) for name in ("pyproject.toml", "setup.py", "setup.cfg")):
                 place = tree.find(("project", "install", index)).node.place
                 yield Problem(place, f"{quoted(item)} is no Python project: no pyproject.toml in {str(folder)!r}")
     settings: list[tuple[Steps, object]] = [(("project",), project)]
@@ -105,11 +105,11 @@ def _paths_missing(tree: Tree, data: dict[str, object], project: dict[str, objec
         if not isinstance(setting, dict):
             continue
         for index, item in enumerate(_many(setting.get("tests"))):
-            if isinstance(item, str) and item.strip() and not (root / item.partition("::")[0]).exists():
+            if isinstance(item, str) and item.strip() and not _is(Path.exists, root / item.partition("::")[0]):
                 place = tree.find((*path, "tests", index)).node.place
                 yield Problem(place, f"there is no {quoted(item)} in {str(root)!r}")
         workdir = setting.get("workdir")
-        if isinstance(workdir, str) and not (root / workdir).is_dir():
+        if isinstance(workdir, str) and not _is(Path.is_dir, root / workdir):
             yield Problem(tree.find((*path, "workdir")).node.place, f"there is no folder {quoted(workdir)} in the root")
 
 
@@ -121,6 +121,14 @@ def _empty_selectors(tree: Tree, data: dict[str, object]) -> Iterator[Problem]:
         entry = tree.find(path)
         if entry.node.value == {}:
             yield Problem(entry.node.place, "an empty selector names nothing; '*' selects every cell")
+
+
+def _is(question: Callable[[Path], bool], path: Path) -> bool:
+    """Ask the file system; a path that it cannot even take (too long, with a NUL) is not there."""
+    try:
+        return question(path)
+    except (OSError, ValueError):
+        return False
 
 
 def _list(raw: object) -> list[object]:

@@ -54,7 +54,7 @@ def _decode(content: bytes, file: str) -> str:
     if len(content) > MAX_BYTES:
         raise _fatal(file, Place(1, 1), f"the file has {len(content)} bytes; a matrix file has at most {MAX_BYTES}")
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         before = content[: error.start]
         place = Place(before.count(b"\n") + 1, error.start - before.rfind(b"\n"))

@@ -125,7 +125,8 @@ class _Product:
             if not modes:
                 asked = ", ".join(self._gil)
                 sentence = f"{build} always has the GIL and runs as 'on' alone, but gil asks for {asked}"
-                problem = Problem(self._place("python", index), f"{sentence}; add on to gil or use {build.version}t")
+                other = max(build, PythonBuild.parse("3.13"), key=lambda known: known.minor).version + "t"
+                problem = Problem(self._place("python", index), f"{sentence}; add on to gil or use {other}")
                 self.found.problems.append(problem)
             usable.append((build, modes))
         return usable

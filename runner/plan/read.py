@@ -115,7 +115,10 @@ def _root(path: Path, data: dict[str, object]) -> tuple[Path, str]:
     project = data.get("project")
     named = project.get("root") if isinstance(project, dict) else None
     if isinstance(named, str):
-        return (folder / named).resolve(), "project.root"
+        try:
+            return (folder / named).resolve(), "project.root"
+        except (OSError, ValueError):  # too long, or with a NUL: no folder, which the checks say
+            return folder / named, "project.root"
     checkout = next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)
     if checkout is not None:
         return checkout, "default: the git checkout around the matrix file"

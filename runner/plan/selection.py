@@ -18,6 +18,9 @@ from runner.plan.releases import Releases, TorchChoice, TorchWord
 _COMPARED = 2000
 """Ids that are compared for a message."""
 
+_NAMED = 12
+"""Values of an axis that a message lists."""
+
 
 @dataclass(frozen=True)
 class Selected:
@@ -107,8 +110,9 @@ def _nothing(rule: Rule, cells: Mapping[str, Cell], releases: Releases) -> str:
     tests = _tests(rule.selector, releases)
     for axis, test in tests.items():
         if not any(test(cell) for cell in cells.values()):
-            there = dict.fromkeys(_axis_value(cell, axis) for cell in cells.values())
-            return f"no cell has this {axis}; the cells have {', '.join(there)}"
+            there = list(dict.fromkeys(_axis_value(cell, axis) for cell in cells.values()))
+            more = f" and {len(there) - _NAMED} more" if len(there) > _NAMED else ""
+            return f"no cell has this {axis}; the cells have {', '.join(there[:_NAMED])}{more}"
     best = sorted(cells.values(), key=lambda cell: -sum(test(cell) for test in tests.values()))
     return f"no cell has all of {', '.join(tests)} together; nearest: {', '.join(cell.key.id for cell in best[:2])}"
 

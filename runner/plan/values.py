@@ -16,6 +16,7 @@ from runner.plan.problems import quoted, suggestion
 _DURATION = re.compile(
     r"(?:(?P<h>\d{1,4}(?:\.\d+)?)h)?(?:(?P<m>\d{1,6}(?:\.\d+)?)m)?(?:(?P<s>\d{1,8}(?:\.\d+)?)s?)?", re.ASCII
 )
+_LONGEST_NAME = 64
 _LONGEST_SECONDS = 7 * 24 * 3600
 _SIZE = re.compile(r"(?P<number>\d{1,15}(?:\.\d{1,6})?)\s*(?P<unit>[A-Za-z]*)", re.ASCII)
 _UNITS = {"": 1, "b": 1} | {
@@ -164,6 +165,8 @@ def environment_name(text: str) -> str:
     """The name of an existing Python; ids of other cells begin with `py3.`, so it cannot."""
     if text.startswith("py3."):
         raise ValueError(f"{quoted(text)} looks like the id of a planned cell; let the name not begin with 'py3.'")
+    if len(text) > _LONGEST_NAME:
+        raise ValueError(f"{quoted(text)} is longer than {_LONGEST_NAME} characters")
     return name(text)
 
 

@@ -49,7 +49,7 @@ def test_a_python_that_cannot_run_in_any_mode_is_a_mistake(bench: Workbench) -> 
     text = "python: [3.13t, 3.12]\ngil: [off, default]\ntriton: 3.7.0\n" + TESTS
     assert bench.error(text, MatrixFileError) == (
         "m.yml:1:17: 3.12 always has the GIL and runs as 'on' alone, but gil asks for off, default; "
-        "add on to gil or use 3.12t"
+        "add on to gil or use 3.13t"
     )
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from runner.errors import MatrixFileError, ResolutionError
 from runner.plan.problems import listing
@@ -197,6 +199,76 @@ def test_the_root_is_the_git_checkout_then_the_files_folder(tmp_path: Path) -> N
     )
     (folder / "m.yml").write_text("python: 3.12\ntriton: 3.7.0\nproject: {tests: ., root: .}\n")
     assert read_matrix(folder / "m.yml").root == folder
+
+
+def test_a_path_that_no_file_system_takes_is_not_there(bench: Workbench) -> None:
+    long = "x" * 5000
+    text = f"python: 3.12\ntriton: 3.7.0\nproject: {{tests: {long}, workdir: {long}, install: ./{long}}}\n"
+    assert len(said(bench, text)) == 3
+    assert "there is no folder" in said(bench, f"python: 3.12\ntriton: 3.7.0\nproject: {{tests: ., root: {long}}}\n")[0]
+    assert said(bench, 'python: 3.12\ntriton: 3.7.0\nproject: {tests: ., root: "a\\0b"}\n')
+
+
+PIECES = st.sampled_from(
+    [
+        "\n",
+        "  ",
+        "\t",
+        "- ",
+        ": ",
+        "{",
+        "}",
+        "[",
+        "]",
+        "*",
+        "&a ",
+        "*a",
+        "!",
+        "'",
+        '"',
+        "~",
+        "<<: ",
+        "#",
+        "%",
+        "\0",
+        "é",
+        "0",
+        "?",
+    ]
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_damaged_file_is_a_plan_or_an_error_of_ours(bench: Workbench, data: st.DataObject) -> None:
+    text = FULL
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(text)))
+        text = text[:start] + data.draw(PIECES) + text[start + data.draw(st.integers(0, 12)) :]
+    try:
+        bench.plan(text)
+    except (MatrixFileError, ResolutionError) as error:
+        assert str(error)  # noqa: PT017 - that it raises is not what is tested
+
+
+FULL = """\
+python: [3.12, 3.13t]
+gil: [on, off]
+triton: [3.7, '>=3.3,<3.8', latest-2]
+torch: [matched, none]
+include: [{python: 3.12, triton: 3.8.0, torch: none, gil: on}]
+exclude: [py3.12-*, {python: 3.13t, gil: off, triton: '>=3.4', torch: none}]
+project:
+  install: [., numpy>=2]
+  tests: tests
+  pytest-args: -q
+  env: {A: 1, B: on}
+limits: &limits {test: 90, memory: 8GiB}
+gpu: {compute-capability: 9.0, required: true}
+overrides: [{select: '*', limits: {<<: *limits, test: 5}, runner: [a, b]}]
+expect: [{select: '*', tests: ['*'], reason: r, owner: o, link: https://example.org/1, expires: 2027-01-31}]
+environment: [{name: conda, python: /opt/conda/bin/python}]
+"""
 
 
 def test_a_missing_file_says_so(tmp_path: Path) -> None:

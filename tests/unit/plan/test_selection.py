@@ -92,6 +92,12 @@ def test_a_rule_that_means_nothing_names_what_is_near(conda: Workbench, rule: st
     assert conda.error(f"{AXES}{rule}\n", MatrixFileError) == message
 
 
+def test_a_message_does_not_list_hundreds(bench: Workbench) -> None:
+    pythons = ", ".join(f"3.13.{patch}t" for patch in range(100))
+    text = f"python: [{pythons}]\ntriton: 3.7.0\nproject: {{tests: tests}}\nexclude: [{{python: 3.14}}]\n"
+    assert bench.error(text, MatrixFileError).endswith("3.13.10t, 3.13.11t and 88 more")
+
+
 def test_a_rule_for_excluded_cells_says_that_they_are_excluded(conda: Workbench) -> None:
     text = AXES + "exclude: [py3.14t-*]\noverrides: [{select: {python: 3.14t}, workdir: tests}]\n"
     assert conda.error(text, MatrixFileError) == (

@@ -104,6 +104,13 @@ def test_dates_that_are_none(text: str) -> None:
         values.date(text)
 
 
+def test_the_name_of_an_existing_python() -> None:
+    assert values.environment_name("conda-3.12") == "conda-3.12"
+    for text in ("py3.12", "a b", "../x", "x" * 65, ""):
+        with pytest.raises(ValueError, match=r"name|may hold|longer"):
+            values.environment_name(text)
+
+
 def test_the_gil_variable_belongs_to_the_axis() -> None:
     with pytest.raises(ValueError, match="PYTHON_GIL cannot be set: the gil axis sets it"):
         values.variable_name("PYTHON_GIL")
