@@ -10,7 +10,7 @@ from typing import TypeVar
 from rich.text import Text
 
 from runner.model.words import Status
-from runner.report.escape import line
+from runner.report.escape import first_line, line
 from runner.report.events import (
     CellFinished,
     CellStarted,
@@ -58,7 +58,7 @@ class BoardState:
         running: cells that run.
         done: cells that are finished, in the order in which they were.
         took: spans of the finished cells that ran here; what the estimate rests on.
-        notes: the last few notes.
+        notes: the last few notes, until something is finished: they tell of what goes on.
     """
 
     cells: tuple[str, ...]
@@ -76,7 +76,7 @@ def advance(state: BoardState, event: Event, now: float) -> BoardState:  # noqa:
         case EnvironmentStarted(environment):
             return replace(state, making={**state.making, environment: now})
         case EnvironmentFinished(environment):
-            return replace(state, making=_without(state.making, environment))
+            return replace(state, making=_without(state.making, environment), notes=())
         case CellStarted(cell):
             return replace(state, running={**state.running, cell: Running(now)})
         case TestStarted(cell, test, number, total):
@@ -95,6 +95,7 @@ def advance(state: BoardState, event: Event, now: float) -> BoardState:  # noqa:
                 running=_without(state.running, cell),
                 done={**_without(state.done, cell), cell: event},
                 took=took,
+                notes=(),
             )
         case Note(text):
             return replace(state, notes=(*state.notes, text)[-_SHOWN:])
@@ -115,7 +116,7 @@ def seconds_left(state: BoardState, now: float) -> float | None:
 
 def render(state: BoardState, now: float, width: int) -> tuple[Text, ...]:
     """The board at a moment, as lines of at most `width` columns."""
-    lines = [_progress(state, now)]
+    lines = list(_progress(state, now))
     lines += [_making(environment, now - since) for environment, since in state.making.items()]
     lines += [row for cell, one in state.running.items() for row in _running(cell, one, now)]
     troubles = [one for one in state.done.values() if one.status in {Status.FAIL, Status.INFRA, Status.NO_RESULT}]
@@ -147,7 +148,7 @@ def _said(event: Event, state: BoardState, now: float) -> str | None:  # noqa: P
         case CellStarted(cell):
             return f"{line(cell)}: started"
         case TestFinished(cell, test, outcome, number, total, message) if outcome.is_bad:
-            why = f": {line(message)}" if message else ""
+            why = f": {first_line(message)}" if message else ""
             return f"{line(cell)}: {number}/{total} {outcome_word(outcome)} {line(test)}{why}"
         case CellFinished(cell):
             return f"{line(cell)}: {_result(event)} ({_standing(state, now)})"
@@ -157,23 +158,22 @@ def _said(event: Event, state: BoardState, now: float) -> str | None:  # noqa: P
             return None
 
 
-def _progress(state: BoardState, now: float) -> Text:
+def _progress(state: BoardState, now: float) -> Iterator[Text]:
     total = len(state.cells)
     done = sum(1 for cell in state.cells if cell in state.done)
     filled = _BAR * done // total if total else _BAR
     counts = Counter(one.status for one in state.done.values())
-    text = Text.assemble(("━" * filled, "green"), ("━" * (_BAR - filled), "dim"), f" {done}/{total} cells")
-    for status in Status:
-        if counts[status]:
-            text.append(f", {counts[status]} {status_word(status)}", STYLES[status])
-    text.append(f"  {_times(state, now)}", "dim")
-    return text
+    bar = [("\u2501" * filled, "green"), ("\u2501" * (_BAR - filled), "dim")]
+    yield Text.assemble(*bar, f" {done}/{total} cells", (f", {_times(state, now)}", "dim"))
+    said = [Text(f"{counts[status]} {status_word(status)}", STYLES[status]) for status in Status if counts[status]]
+    if said:
+        yield Text.assemble("  ", Text(", ").join(said))
 
 
 def _times(state: BoardState, now: float) -> str:
     left = seconds_left(state, now)
     spent = duration(now - state.started)
-    return f"{spent}, about {_about(left)} left" if left is not None else spent
+    return f"about {_about(left)} left, {spent} so far" if left is not None else f"{spent} so far"
 
 
 def _standing(state: BoardState, now: float) -> str:
@@ -206,7 +206,12 @@ def _running(cell: str, one: Running, now: float) -> Iterator[Text]:
 
 
 def _finished(one: CellFinished) -> Text:
-    return Text.assemble(("  ■ ", STYLES[one.status]), line(one.cell), "  ", (_result(one), STYLES[one.status]))
+    return Text.assemble(("  ■ ", STYLES[one.status]), line(one.cell), "  ", (_trouble(one), STYLES[one.status]))
+
+
+def _trouble(one: CellFinished) -> str:
+    """The status and its reason alone: the line is short."""
+    return f"{status_word(one.status)}: {first_line(one.reason)}" if one.reason else _result(one)
 
 
 def _result(one: CellFinished) -> str:

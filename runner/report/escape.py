@@ -15,7 +15,7 @@ BLOCK_LIMIT = 12_000
 
 _BACKTICKS = re.compile(r"`{6,}")
 _COMMAND = re.compile(r"^(\s*):(?=:)")
-_PLAIN = re.compile(r"[A-Za-z0-9][\w ,.;:()'\"%/+=?-]*", re.ASCII)
+_PLAIN = re.compile(r"(?!\d+[.)](?!\w))[A-Za-z0-9][\w ,.;:()'\"%/+=?-]*", re.ASCII)
 _LINKING = re.compile(
     r"://|www\.|mailto:|xmpp:"  # autolinks
     r"|\bgh-\d|(?-i:\b[A-Z]{2,}-\d)|\b[0-9a-f]{7,40}\b"  # issues (GH-1, prefixes of a repository's own), commits

@@ -20,6 +20,7 @@ from runner.verdict.cell_status import Weighed, outcome_of, weigh
 
 CELL_CASE = "(cell)"
 _NAME_LIMIT = 1_000
+_LONGEST = 1e9
 _DECLARATION = "<?xml version='1.0' encoding='utf-8'?>\n"
 _RESULTS: dict[Outcome, tuple[type[FinalResult], str]] = {
     Outcome.FAILED: (Failure, "failed"),
@@ -158,7 +159,7 @@ def _names(test: TestResult) -> tuple[str, str]:
 
 def _seconds(test: TestResult) -> float:
     total = sum(one.seconds for one in test.attempts)
-    return round(total, 3) if math.isfinite(total) and total > 0 else 0.0
+    return min(round(total, 3), _LONGEST) if math.isfinite(total) and total > 0 else 0.0
 
 
 def _timestamp(started: str) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -175,7 +176,7 @@ def crash(signal: str = "SIGSEGV", stack: str | None = None) -> Attempt:
         signal=signal,
         message=f"the worker died with {signal}",
         stack=stack
-        or "Fatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent call first):\n"
+        or f"Fatal Python error: {signal}\n\nCurrent thread 0x1 (most recent call first):\n"
         '  File "<frozen importlib._bootstrap_external>", line 1324 in create_module\n'
         '  File "triton/backends/nvidia/driver.py", line 71 in compile_module_from_src',
     )
@@ -331,3 +332,19 @@ def every_status() -> Sample:
 def sample(request: pytest.FixtureRequest) -> tuple[str, Sample]:
     """Each sample with its name."""
     return request.param, request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def make() -> SimpleNamespace:
+    """What builds samples, for tests that need their own."""
+    return SimpleNamespace(
+        key=make_key,
+        plan=make_plan,
+        test=make_test,
+        tests=make_tests,
+        result=make_result,
+        crash=crash,
+        Outcome=Outcome,
+        Status=Status,
+        TODAY=TODAY,
+    )

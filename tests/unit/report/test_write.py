@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from runner.report.write import write_all
+
+
+def test_all_formats_are_written_whole(every_status: Any, tmp_path: Path) -> None:
+    written = write_all(every_status.plan, every_status.results, every_status.verdict, tmp_path)
+    names = {path.relative_to(tmp_path).as_posix() for path in written}
+    cells = {f"cells/{name}/junit.xml" for name in every_status.results}
+    assert names == {"report.md", "report.html", "matrix.svg", "junit.xml"} | cells
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == set(written)
+    assert all(path.read_text(encoding="utf-8") for path in written)
+
+
+def test_a_result_outside_the_plan_writes_nothing(make: Any, quickstart: Any, tmp_path: Path) -> None:
+    stranger = make.result(make.key("3.12", "on", "9.9.9"), make.tests(1))
+    results = {**quickstart.results, stranger.cell.id: stranger}
+    write_all(quickstart.plan, results, quickstart.verdict, tmp_path)
+    assert not (tmp_path / "cells" / stranger.cell.id).exists()
