@@ -223,7 +223,6 @@ class _Run:
             Watch(worker, self._ledger, journal, log, limits, deadline, self._tell).run()
         finally:
             worker.close()
-            end_leftovers(worker.pid, f"{TOKEN}={self._token}".encode())
         self._tell(force=True)
 
     def _end_at(self, deadline: float, journal: Journal) -> None:

@@ -202,8 +202,10 @@ class Ledger:
     def _on_conftest(self, event: Mapping[str, Any]) -> None:
         self.activity = Activity("conftest", str(event["file"]))
 
-    def _on_conftest_done(self, _event: Mapping[str, Any]) -> None:
-        self.activity = Activity("between")
+    def _on_conftest_done(self, event: Mapping[str, Any]) -> None:
+        if event.get("entry"):
+            self.left_out[str(event["file"])] = None
+        self._on_collect_done(event)
 
     def _on_collect(self, event: Mapping[str, Any]) -> None:
         self.activity = Activity("collect", str(event["file"]), "collect")
@@ -211,8 +213,10 @@ class Ledger:
     def _on_collect_done(self, event: Mapping[str, Any]) -> None:
         self.activity = Activity("between")
         entry = event.get("entry")
-        if entry:
+        if entry and event["file"]:
             self._add_entry(str(event["file"]), _attempt(entry, self._pid))
+        elif entry:
+            self.session.append(_attempt(entry, self._pid))
 
     def _on_collected(self, event: Mapping[str, Any]) -> None:
         self.planned = [Planned(str(name), file, line) for name, file, line in event["tests"]]
@@ -264,7 +268,7 @@ class Ledger:
         """A worker is gone: put the blame where it belongs."""
         worker = self.worker
         assert worker is not None  # noqa: S101 - the supervisor writes `worker` first
-        self.last_output = str(event["output"] or "")
+        self.last_output = str(event["said"])
         self.workers.append(Left(pid=worker.pid, reason=_why_left(event, self._deadline), seconds=event["seconds"]))
         if self._gil_now is not None:
             self.gil = self.gil.model_copy(update={"enabled_at_end": bool(self.gil.enabled_at_end or self._gil_now)})
@@ -369,13 +373,12 @@ def _from_death(event: Mapping[str, Any], activity: Activity, pid: int) -> Attem
 
 
 def _from_deadline(event: Mapping[str, Any], deadline: Mapping[str, Any], activity: Activity, pid: int) -> Attempt:
+    hard = "; SIGTERM did not end it, SIGKILL did" if event["signal"] == "SIGKILL" else ""
     return Attempt(
         outcome=Outcome.TIMED_OUT,
         seconds=event["activity_seconds"],
         phase=_phase(activity),
-        signal=event["signal"],
-        exit_code=event["exit_code"],
-        message=f"{deadline['reason']}; it was stopped {_where(activity)}",
+        message=f"{deadline['reason']}; the process was stopped {_where(activity)}{hard}",
         stack=event["stack"],
         output=event["output"],
         pid=pid,

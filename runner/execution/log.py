@@ -8,6 +8,7 @@ from pathlib import Path
 
 HEAD_BYTES = 2_000_000
 TAIL_BYTES = 1_000_000
+LAST_BYTES = 8_000
 
 
 class BoundedLog:
@@ -25,11 +26,13 @@ class BoundedLog:
         self._tail: deque[bytes] = deque()
         self._tail_bytes = 0
         self._left_out = 0
-        self._recent = b""
+        self._last = b""
+        self._since = 0
 
     def write(self, data: bytes) -> None:
         """Add output. A full disk loses text, never results."""
-        self._recent = (self._recent + data)[-8_000:] if len(data) < 8_000 else data[-8_000:]  # noqa: PLR2004
+        self._last = (self._last[-LAST_BYTES:] + data[-LAST_BYTES:])[-LAST_BYTES:]
+        self._since += len(data)
         if self._room > 0:
             part, data = data[: self._room], data[self._room :]
             self._room -= len(part)
@@ -44,12 +47,17 @@ class BoundedLog:
 
     def forget_recent(self) -> None:
         """Start a new stretch for `recent`: a test begins."""
-        self._recent = b""
+        self._since = 0
 
     @property
     def recent(self) -> str:
         """The end of what was written since the last `forget_recent`."""
-        return self._recent.decode("utf-8", "backslashreplace")
+        return self._last[max(0, len(self._last) - self._since) :].decode("utf-8", "backslashreplace")
+
+    @property
+    def last(self) -> str:
+        """The end of all that was written."""
+        return self._last.decode("utf-8", "backslashreplace")
 
     def close(self) -> None:
         """Write the end."""

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+SHORTEST_MARK = 16
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
 
@@ -41,15 +42,17 @@ def end_leftovers(leader: int | None, mark: bytes) -> list[int]:
     environment by being our adopted child in a session that a marked process led.
 
     Args:
-        leader: pid of the worker, which led its own session and group, or None where the mark alone is known.
-            Never 0: processes whose session began outside of a container all have session 0.
+        leader: pid of the ended worker, which led its own session and group and has not been reaped yet: until then
+            the number cannot belong to anybody else. None where the mark alone is known.
         mark: `NAME=value` as it stands in the environment of everything the worker started.
 
     Returns:
         Pids that were killed.
+
+    Raises:
+        ValueError: see `require_one_worker`.
     """
-    if leader is not None and leader <= 1:
-        raise ValueError(f"no worker has the pid {leader}")
+    require_one_worker(leader, mark)
     killed: list[int] = []
     # A process can fork between the look and the kill; every round kills what it sees until none is left.
     for _ in range(20):
@@ -66,6 +69,19 @@ def end_leftovers(leader: int | None, mark: bytes) -> list[int]:
     return killed
 
 
+def require_one_worker(leader: int | None, mark: bytes) -> None:
+    """Refuse what could fit processes of others, before anything is killed.
+
+    Raises:
+        ValueError: a leader such as 0, which is the session of everything that began outside of a container; or a
+            mark without a long value, which processes of others may carry.
+    """
+    if leader is not None and leader <= 1:
+        raise ValueError(f"no worker has the pid {leader}")
+    if len(mark.partition(b"=")[2]) < SHORTEST_MARK:
+        raise ValueError(f"the mark {mark!r} does not tell one worker's processes from others")
+
+
 def _all_pids() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - thousands of entries, names alone
 
@@ -77,6 +93,8 @@ def _is_left_over(pid: int, leader: int | None, mark: bytes) -> bool:
     group, session = int(fields[2]), int(fields[3])
     if leader is not None and leader in (group, session):
         return True
+    if group <= 0 or session <= 0:  # from outside of this container: never a descendant of ours
+        return False
     try:
         return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:

@@ -103,12 +103,12 @@ class Watch:
         worker = self._worker
         seconds = time.monotonic() - self._started
         spent = time.monotonic() - self._activity_since
-        end_group(worker.pid, signal.SIGKILL)
         died_of, exit_code = worker.wait()
         for read in readers.values():
             for _ in range(64):  # a survivor may go on writing into the pipe
                 if not read():
                     break
+        captured = worker.captured()
         event = {
             "event": "ended",
             "pid": worker.pid,
@@ -117,7 +117,8 @@ class Watch:
             "seconds": round(seconds, 3),
             "activity_seconds": round(spent, 3),
             "stack": self._stack(),
-            "output": _bound(worker.captured() or self._log.recent, STACK_CHARS) or None,
+            "output": (self._log.recent if captured is None else captured) or None,
+            "said": self._log.last,
         }
         self._record([event], durable=True)
 

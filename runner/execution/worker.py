@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from runner.execution.orders import Orders
+from runner.execution.processes import end_leftovers
+from runner.execution.surroundings import TOKEN
 
 INSIDE = Path(__file__).parents[1] / "inside" / "_triton_compat"
 STACK_SIGNAL = int(signal.SIGRTMAX) - 3
@@ -36,7 +38,10 @@ class WorkerProcess:
         with os.fdopen(os.dup(orders_end), "wb") as stream:
             stream.write(orders.to_json().encode("ascii"))
         os.lseek(orders_end, 0, os.SEEK_SET)
-        ends = (channel_end, orders_end, dump_end)
+        self._gate = os.memfd_create("gate", os.MFD_CLOEXEC)
+        os.ftruncate(self._gate, 1)
+        gate_end = os.dup(self._gate)
+        ends = (channel_end, orders_end, dump_end, gate_end)
         words = [str(python), str(INSIDE / "__main__.py"), *map(str, ends), str(os.getpid())]
         try:
             self._popen = subprocess.Popen(
@@ -50,7 +55,7 @@ class WorkerProcess:
                 start_new_session=True,
             )
         except BaseException:
-            self._close(self.channel, self.output, self.dump)
+            self._close(self.channel, self.output, self.dump, self._gate)
             raise
         finally:
             self._close(*ends, output_end)
@@ -59,6 +64,7 @@ class WorkerProcess:
         for descriptor in (self.channel, self.output, self.dump):
             os.set_blocking(descriptor, False)
         self._captures: list[int] = []
+        self._mark = f"{TOKEN}={variables[TOKEN]}".encode()
         self._spare_the_machine()
 
     def _spare_the_machine(self) -> None:
@@ -69,7 +75,11 @@ class WorkerProcess:
             Path(f"/proc/{self.pid}/oom_score_adj").write_text("500", encoding="ascii")
 
     def ask_for_stacks(self) -> None:
-        """Make the worker write the stacks of all threads to `dump`; a stopped one goes on first."""
+        """Make the worker write the stacks of all threads to `dump`; a stopped one goes on first.
+
+        The signal can wake a sleeping test, which would let the worker go on to the next: the gate is shut before.
+        """
+        os.pwrite(self._gate, b"1", 0)
         self._send(signal.SIGCONT)
         self._send(STACK_SIGNAL)
 
@@ -87,8 +97,10 @@ class WorkerProcess:
                 else:
                     os.close(capture)
 
-    def captured(self) -> str:
-        """The end of what pytest had captured in the phase that was running."""
+    def captured(self) -> str | None:
+        """The end of what pytest had captured in the phase that was running; None where pytest captures nothing."""
+        if not self._captures:
+            return None
         texts = []
         for capture in self._captures:
             with contextlib.suppress(OSError):
@@ -98,11 +110,12 @@ class WorkerProcess:
         return "\n".join(filter(None, texts))
 
     def wait(self) -> tuple[str | None, int | None]:
-        """Reap the ended worker.
+        """Clear away what the ended worker left running, then reap it.
 
         Returns:
             Name of the signal that ended it or None, and its exit code or None.
         """
+        end_leftovers(self.pid, self._mark)
         code = self._popen.wait()
         if code >= 0:
             return None, code
@@ -112,8 +125,12 @@ class WorkerProcess:
             return f"signal {-code}", None
 
     def close(self) -> None:
-        """Close every descriptor."""
-        self._close(self.channel, self.output, self.dump, self.death, *self._captures)
+        """Make sure that nothing of it runs, and close every descriptor."""
+        if self._popen.returncode is None:
+            self._popen.kill()
+            os.waitid(os.P_PIDFD, self.death, os.WEXITED | os.WNOWAIT)
+            self.wait()
+        self._close(self.channel, self.output, self.dump, self._gate, self.death, *self._captures)
 
     @staticmethod
     def _close(*descriptors: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import fcntl
+import mmap
 import os
 import traceback
 from collections.abc import Callable, Generator
@@ -33,16 +34,18 @@ class Plugin:
     Args:
         channel: where events go.
         dump: descriptor for faulthandler's output.
+        gate: one byte; once it is not zero no further test may start.
         orders: see `runner.execution.orders.Orders`.
     """
 
-    def __init__(self, channel: Channel, dump: int, orders: dict[str, Any]) -> None:
+    def __init__(self, channel: Channel, dump: int, gate: mmap.mmap, orders: dict[str, Any]) -> None:
         self._channel = channel
         self._dump = dump
-        self._left_out = frozenset(orders["leave_out"])
-        self._left_out_folders = tuple(
-            os.path.dirname(name) for name in self._left_out if os.path.basename(name) == "conftest.py"
-        )
+        self._gate = gate
+        self._left_out: set[str] = set()
+        self._left_out_folders: set[str] = set()
+        for name in orders["leave_out"]:
+            self._leave_out(name)
         self._files = None if orders["files"] is None else frozenset(orders["files"])
         self._remaining: dict[str, int] | None = orders["remaining"]
         self._only = None if orders["only"] is None else frozenset(orders["only"])
@@ -62,11 +65,17 @@ class Plugin:
 
     def _announcing(self, original: Callable[..., ModuleType]) -> Callable[..., ModuleType]:
         def import_conftest(path: Any, *args: Any, **kwargs: Any) -> ModuleType:
+            """Import a conftest.py; one that fails costs the tests below it, and nothing else."""
             name = self._relative(str(path))
             if name in self._left_out:
                 return ModuleType("conftest")
             self._channel.send("conftest", file=name)
-            module = original(path, *args, **kwargs)
+            try:
+                module = original(path, *args, **kwargs)
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's file raises
+                self._leave_out(name)
+                self._channel.send("conftest_done", file=name, entry=reports.broken_import(error))
+                return ModuleType("conftest")
             self._channel.send("conftest_done", file=name)
             return module
 
@@ -115,6 +124,12 @@ class Plugin:
             self._channel.send("collect", file=name)
         return None
 
+    def _leave_out(self, name: str) -> None:
+        """Without its conftest.py a folder's tests would be other tests: they are left out with it."""
+        self._left_out.add(name)
+        if os.path.basename(name) == "conftest.py":
+            self._left_out_folders.add(os.path.dirname(name))
+
     def _is_left_out(self, name: str) -> bool:
         if name in self._left_out or (self._files is not None and name not in self._files):
             return True
@@ -122,7 +137,7 @@ class Plugin:
 
     def pytest_collectreport(self, report: Any) -> None:
         """Say how the collection of a file ended; one that failed or was skipped as a whole is an entry of its own."""
-        if not report.nodeid:
+        if not report.nodeid and not report.failed:
             return
         fields: dict[str, Any] = {"file": text.clean_id(report.nodeid.split("::")[0])}
         if report.failed:
@@ -172,6 +187,8 @@ class Plugin:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, Any, None]:
         """Say that a test starts and, when all of it is over, what became of it."""
+        if self._gate[0]:  # a deadline has passed: this process is about to be ended
+            os._exit(0)
         number = self._numbers.get(id(item))
         self._current = number
         self._reports = []

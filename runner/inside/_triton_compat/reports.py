@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 from . import text
@@ -68,10 +69,28 @@ def describe(report: Any) -> tuple[str, str]:
     try:
         crash = getattr(longrepr, "reprcrash", None)
         stack = str(longrepr)
-        message = str(crash.message) if crash is not None else stack.strip()
+        message = str(crash.message) if crash is not None else _last_error(stack)
     except Exception as error:  # noqa: BLE001 - text made by the user's code
         message = stack = f"the failure cannot be shown: {type(error).__name__}"
     return text.bound(message, text.MESSAGE_CHARS), text.bound(stack, text.STACK_CHARS)
+
+
+def broken_import(error: BaseException) -> Attempt:
+    """The entry for a conftest.py that raised."""
+    cause = error.__cause__ or error
+    lines = traceback.format_exception(type(cause), cause, cause.__traceback__)
+    return {
+        "outcome": "error",
+        "phase": "collect",
+        "message": text.bound(f"{type(cause).__name__}: {cause}", text.MESSAGE_CHARS),
+        "stack": text.bound("".join(lines), text.STACK_CHARS),
+    }
+
+
+def _last_error(stack: str) -> str:
+    """The sentence at the end of a traceback as pytest writes it, or all of a text that is none."""
+    errors = [line[1:].strip() for line in stack.splitlines() if line.startswith("E  ")]
+    return errors[-1] if errors else stack.strip()
 
 
 def skip_reason(report: Any) -> str:
