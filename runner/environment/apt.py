@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.environment.process import run
+from runner.environment.refusals import recall, remember
 from runner.errors import InterpreterError
 from runner.model.document import write_whole
 
@@ -129,12 +130,17 @@ class PrivateApt:
         stamp = self.folder / "updated"
         if stamp.is_file() and time.time() - stamp.stat().st_mtime < _INDEX_AGE_SECONDS:
             return None
+        note = self.folder / "refused"
+        if reason := recall(note):
+            return reason
         finished = run(
             ["apt-get", "-c", self.configuration, "-q", "-o", "APT::Update::Error-Mode=any", "update"],
             timeout=_UPDATE_SECONDS,
         )
         if finished.code != 0:
-            return f"apt-get update {finished.end}: {'; '.join(finished.last_lines(4).splitlines())}"
+            reason = f"apt-get update {finished.end}: {'; '.join(finished.last_lines(4).splitlines())}"
+            remember(note, reason, finished.seconds)
+            return reason
         stamp.touch()
         return None
 

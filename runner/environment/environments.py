@@ -25,7 +25,7 @@ from runner.model.plan import PlannedEnvironment
 
 _locks: dict[Path, FolderLock] = {}
 """Shared locks of the environments that this process uses; they end with it, however it ends."""
-_one_at_a_time = threading.Lock()  # a lock of the kernel is the process's: threads must exclude each other themselves
+_locks_guard = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def make_environment(
         return _named(environment, environment.executable, root, started)
     folder = store.absolute() / environment.id
     local = {str(root / name): digest_of(root / name) for name in environment.local}
-    with _one_at_a_time, _shared_at_the_end(folder, progress) as lock:
+    with _shared_at_the_end(folder, progress) as lock:
         there = folder.exists()
         reason = _why_not_reused(folder, environment, local)
         if reason is not None:
@@ -102,16 +102,19 @@ def make_environment(
 @contextmanager
 def _shared_at_the_end(folder: Path, progress: Progress) -> Iterator[FolderLock]:
     """The lock on a folder: shared at first and kept shared, or freed when the folder did not become ready."""
-    if folder not in _locks:
-        _locks[folder] = FolderLock(folder.with_name(f".{folder.name}.lock"))
-    lock = _locks[folder]
-    try:
-        lock.share(progress, f"{folder.name}: another run makes it; waiting for that")
-        yield lock
-        lock.share(progress, f"{folder.name}: another run makes it; waiting for that")
-    except BaseException:
-        lock.free()
-        raise
+    with _locks_guard:
+        if folder not in _locks:
+            _locks[folder] = FolderLock(folder.with_name(f".{folder.name}.lock"))
+        lock = _locks[folder]
+    waiting = f"{folder.name}: another run makes it; waiting for that"
+    with lock.threads:
+        try:
+            lock.share(progress, waiting)
+            yield lock
+            lock.share(progress, waiting)
+        except BaseException:
+            lock.free()
+            raise
 
 
 def changes_since_made(folder: Path) -> str | None:

@@ -12,6 +12,7 @@ from runner.environment.places import Places, candidates
 from runner.environment.probe import Interpreter, check, probe
 from runner.environment.process import Finished
 from runner.environment.progress import Progress, silent
+from runner.environment.refusals import recall, remember
 from runner.environment.uv import run_uv
 from runner.errors import InterpreterError
 from runner.model.cell import PythonBuild
@@ -86,6 +87,9 @@ def download_with_uv(build: PythonBuild, folder: Path, progress: Progress) -> In
     Raises:
         InterpreterError: it did not come, with uv's reason; or it is not what was asked for.
     """
+    note = folder / "refused" / f"download-{build}"
+    if reason := recall(note):
+        raise InterpreterError(reason)
     progress(f"Python {build}: asking uv to download it")
     try:
         finished = run_uv(
@@ -97,7 +101,9 @@ def download_with_uv(build: PythonBuild, folder: Path, progress: Progress) -> In
     except OSError as error:
         raise InterpreterError(f"uv could not be started: {error}") from error
     if finished.code != 0:
-        raise InterpreterError(_first_and_last(finished))
+        reason = _first_and_last(finished)
+        remember(note, reason, finished.seconds)
+        raise InterpreterError(reason)
     here = Places(path=(), versions=(), made=folder, prefixes=())
     found, tried = find_on_machine(build, here)
     if found is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 from pathlib import Path
 from typing import Self
 
@@ -14,12 +15,14 @@ class FolderLock:
     """`flock` on a file beside a folder.
 
     A program that inherits `descriptor` holds the lock too, so a kill of its parent does not free the folder while the
-    program still writes into it.
+    program still writes into it. For the kernel it is the process that holds it: threads of one process exclude each
+    other with `threads`.
     """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
+        self.threads = threading.Lock()
         self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def share(self, progress: Progress, waiting: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import threading
@@ -101,11 +102,12 @@ def run(
         reader = threading.Thread(target=_drain, args=(process.stdout, tail, copy), daemon=True)
         reader.start()
         try:
-            code = _wait(process, started, timeout, every, tick)
+            in_time = _wait(process, started, timeout, every, tick)
         finally:
             _end_group(process)
             # A grandchild in a session of its own may hold the pipe for ever; its output is not waited for.
             reader.join(_DRAIN_SECONDS)
+    code = process.returncode if in_time else None
     return Finished(code, bytes(tail).decode(errors="replace"), time.monotonic() - started)
 
 
@@ -115,14 +117,20 @@ def _wait(
     timeout: float,
     every: float,
     tick: Callable[[float], None] | None,
-) -> int | None:
-    while (left := started + timeout - time.monotonic()) > 0:
-        try:
-            return process.wait(min(left, every))
-        except subprocess.TimeoutExpired:
+) -> bool:
+    """Whether it ended in time. It is not reaped yet: until then the kernel gives its group's number to nobody else."""
+    descriptor = os.pidfd_open(process.pid)
+    ended = select.poll()
+    ended.register(descriptor, select.POLLIN)
+    try:
+        while (left := started + timeout - time.monotonic()) > 0:
+            if ended.poll(1000 * min(left, every)):
+                return True
             if tick is not None:
                 tick(time.monotonic() - started)
-    return None
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _drain(stream: IO[bytes] | None, tail: bytearray, copy: IO[bytes] | None) -> None:

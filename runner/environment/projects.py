@@ -12,7 +12,10 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
+
+from packaging.utils import canonicalize_name
 
 from runner.environment.process import clean_environ
 from runner.environment.uv import run_uv
@@ -72,7 +75,7 @@ def build_wheel(folder: Path, python: Path, scratch: Path, *, offline: bool) -> 
     wheels = scratch / "wheels"
     for without_network in (True,) if offline else (True, False):
         finished = run_uv(
-            *("build", "--wheel", "--no-build", "--no-create-gitignore"),
+            *("build", "--wheel", "--no-build", "--no-create-gitignore", *_isolation(folder)),
             *("--python", python, "--out-dir", wheels, copied),
             timeout=_BUILD_SECONDS,
             offline=without_network,
@@ -88,6 +91,21 @@ def build_wheel(folder: Path, python: Path, scratch: Path, *, offline: bool) -> 
             remedy=f"See that `uv build --wheel {folder}` works on this machine with that Python.",
         )
     return built[0]
+
+
+def _isolation(folder: Path) -> tuple[str, ...]:
+    """`--no-build-isolation` where the project's own `[tool.uv]` asks for it, as those that compile against torch do.
+
+    What the build needs must then be among the environment's packages, setuptools included.
+    """
+    try:
+        settings = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+        project, uv = settings.get("project", {}), settings.get("tool", {}).get("uv", {})
+        names = {canonicalize_name(name) for name in uv.get("no-build-isolation-package", [])}
+        wanted = uv.get("no-build-isolation") is True or canonicalize_name(project.get("name", "")) in names
+    except (OSError, ValueError, AttributeError, TypeError):
+        return ()  # the build itself says what is wrong with the file
+    return ("--no-build-isolation",) if wanted else ()
 
 
 def _copy(folder: Path, target: Path) -> Path:

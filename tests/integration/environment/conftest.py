@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import select
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,8 +44,23 @@ TRITON = Pin(
     sha256="a35d7afe3f3f058e7ec49fcce09794049e0ffc5c59019ac25ec3413741b8c4e7",
     size=201453566,
 )
+SETUPTOOLS = Pin(name="setuptools", version="80.9.0", filename="setuptools-80.9.0-py3-none-any.whl")
 
 Planned = Callable[..., PlannedEnvironment]
+
+
+def ends(pid: int) -> bool:
+    """Whether a process has ended or ends within a minute: SIGKILL is sent at once, and takes effect a little later."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    ended = select.poll()
+    ended.register(descriptor, select.POLLIN)
+    try:
+        return bool(ended.poll(60_000))
+    finally:
+        os.close(descriptor)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from runner.environment.places import Places
 from runner.environment.process import run
 from runner.environment.projects import digest_of, source_files
 from runner.errors import EnvironmentFailedError
-from tests.integration.environment.conftest import PLUGGY, Planned
+from tests.integration.environment.conftest import PLUGGY, SETUPTOOLS, Planned
 
 
 @pytest.fixture
@@ -125,3 +125,21 @@ def test_a_version_from_git_tags_holds_in_the_copy(planned: Planned, only313: Pl
     made = make_environment(wanted, root=tmp_path, store=tmp_path / "store", places=only313)
     said = run([made.python, "-I", "-c", "import importlib.metadata as m; print(m.version('tagged'))"], timeout=60)
     assert said.output.strip() == "4.5.6"
+
+
+@pytest.mark.network
+def test_a_project_may_build_against_the_environments_own_packages(
+    project: Path, planned: Planned, only313: Places, tmp_path: Path
+) -> None:
+    (project / "setup.py").write_text(
+        "import pluggy\nfrom setuptools import setup\nsetup(version=pluggy.__version__)\n"
+    )
+    file = project / "pyproject.toml"
+    file.write_text(file.read_text().replace('version = "1.0"', 'dynamic = ["version"]'))
+    wanted = planned(PLUGGY, SETUPTOOLS, local=("project",))
+    with pytest.raises(EnvironmentFailedError, match=r"No module named 'pluggy'"):
+        make_environment(wanted, root=tmp_path, store=tmp_path / "store", places=only313)
+    file.write_text(file.read_text() + '[tool.uv]\nno-build-isolation-package = ["hello-world"]\n')
+    made = make_environment(wanted, root=tmp_path, store=tmp_path / "store", places=only313)
+    said = run([made.python, "-I", "-c", "import importlib.metadata as m; print(m.version('hello.world'))"], timeout=60)
+    assert said.output.strip() == PLUGGY.version
