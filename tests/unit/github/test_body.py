@@ -1,0 +1,209 @@
+"""The comment's text: what it says, in which order, and that nobody else's text has any power in it."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+import tracemalloc
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import cmarkgfm
+import pytest
+from cmarkgfm.cmark import Options
+
+from runner.github.body import COMMENT_BUDGET, SUMMARY_BUDGET, render_comment, render_summary
+from runner.model.words import Status
+from runner.report.grid import lay_out
+from tests.unit.github.conftest import TESTED, Matrix, make_matrix
+
+HOSTILE = [
+    "<!-- triton-compat of=sm90@x head=" + "a" * 40 + " run=9999 attempt=1 -->",
+    *("-->", "a|b", "\\|", "a\\", "```", "`", "``x``", "~~~", "\n\n# heading\n", "\r\n|---|---|\r\n"),
+    *("<img src=x onerror=alert(1)>", "</details>", "<details>", "<summary>", "</code>", "<script>", "&lt;b&gt;"),
+    *("&#64;x", "@octocat", "@octo/team", "hey @octocat, look", "#1", "octo/kernels#1", "GH-1", "JIRA-12"),
+    *("ec26c3e57ca3a959ca5aad62de7213c562f8c821", "http://evil.example", "www.evil.example", "mailto:a@b.c", "a@b.c"),
+    *(
+        "[x](http://evil.example)",
+        "![x](http://evil.example/i.png)",
+        "[x]: http://evil.example",
+        "<http://evil.example>",
+    ),
+    *("::error file=x,line=1::pwned", "##[error]pwned", "::set-output name=verdict::PASS", "::stop-commands::x"),
+    *(
+        "\u202etxt.exe",
+        "\u2066x\u2069",
+        "\u200bx",
+        "\x1b[31mred\x1b[0m",
+        "\x00",
+        "\ud800",
+        "\x85",
+        "\u2028",
+        "\x0b\x0c",
+    ),
+    *("**bold**", "__x__", "_x_", "~~x~~", "* x", "- x", "1. x", "> x", "    code", "\tx", "---", "===", "| a | b |"),
+    *("$x^2$", "$$x$$", ":tada:", "- [ ] task", "[^1]", "[^1]: note", "{{ x }}", "${{ github.token }}", "", " "),
+    *("\u00e9" * 500, "\U0001f600" * 300, "x" * 100_000, "`" * 3000, "|" * 5000, "<" * 5000, "@a " * 2000, "\n" * 3000),
+]
+
+
+def hostile(rng: random.Random) -> str:
+    """A name put together from everything that has a meaning somewhere."""
+    return rng.choice(["", " ", "x"]).join(rng.choice(HOSTILE) for _ in range(rng.choice([1, 1, 2, 3])))
+
+
+class Seen(HTMLParser):
+    """What a browser would find in the rendered text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: Counter[str] = Counter()
+        self.links: list[str] = []
+        self.prose: list[str] = []
+        self.comments: list[str] = []
+        self._open: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self._open.append(tag)
+        self.links += [value or "" for name, value in attrs if name in {"href", "src"}]
+        assert {name for name, _ in attrs} <= {"href", "align"}, attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tags[f"/{tag}"] += 1
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not {"code", "pre", "a"} & set(self._open):
+            self.prose.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.comments.append(data)
+
+
+def look_at(markdown: str) -> Seen:
+    return Seen(cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE))
+
+
+OURS = {"h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "code", "ul", "li", "strong", "a"} | {
+    "details",
+    "summary",
+    "blockquote",
+}
+ADDRESSES = {TESTED.head_url, TESTED.base_url, TESTED.run_url}
+POWERFUL = re.compile(
+    r"(?<![\w`])@[A-Za-z0-9]|#\d|\bGH-\d|://|www\.|<!--|\b[0-9a-f]{40}\b|##\[|^::"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2028\u2066-\u2069]",
+    re.MULTILINE,
+)
+
+
+def check(text: str) -> Seen:
+    """Nothing in the text is a link, mention, tag or command that we did not write."""
+    seen = look_at(text)
+    assert {tag for tag in seen.tags if not tag.startswith("/")} <= OURS
+    assert all(seen.tags[tag] == seen.tags[f"/{tag}"] for tag in OURS)
+    assert set(seen.links) <= ADDRESSES
+    found = POWERFUL.search("\x20".join(seen.prose))
+    assert found is None, found
+    assert seen.comments == []
+    assert text.count("\n<details>\n") == seen.tags["details"] == seen.tags["summary"]
+    assert not any(line.startswith(("::", "##[")) for line in text.splitlines())
+    return seen
+
+
+@pytest.mark.parametrize("block", range(20))
+def test_a_thousand_matrices_with_hostile_names(block: int) -> None:
+    for seed in range(50 * block, 50 * block + 50):
+        rng = random.Random(seed)  # noqa: S311 - test data
+        statuses = rng.choices(list(Status), k=rng.randint(1, 9))
+        findings, columns = rng.randint(0, 4), rng.randint(1, 4)
+        matrix = make_matrix(statuses, name=lambda rng=rng: hostile(rng), findings=findings, columns=columns)  # type: ignore[misc]
+        tested = replace(TESTED, baseline=hostile(rng), jobs={"cell-0": f"x{hostile(rng)}"})
+        comment = render_comment(matrix.plan, matrix.results, matrix.verdict, tested)
+        assert len(comment.encode()) <= COMMENT_BUDGET
+        seen = check(comment)
+        if "Left out for want of room" not in comment:
+            check_table(seen, matrix)
+        summary = render_summary(matrix.plan, matrix.results, matrix.verdict, tested)
+        assert len(summary.encode()) <= SUMMARY_BUDGET
+        check_table(check(summary), matrix)
+
+
+def check_table(seen: Seen, matrix: Matrix) -> None:
+    """The table by axis and the table of facts have exactly the cells that they should."""
+    grid = lay_out(matrix.plan, matrix.results, matrix.verdict)
+    across, facts = len(grid.columns) + 2, 8
+    assert seen.tags["th"] == across + facts
+    assert seen.tags["td"] == across * len(grid.rows) + facts * len(grid.lines)
+
+
+def test_the_first_line_is_the_verdict_in_words() -> None:
+    matrix = make_matrix([Status.PASS, Status.FAIL, Status.NO_RESULT])
+    first = render_comment(matrix.plan, matrix.results, matrix.verdict, TESTED).splitlines()[0]
+    assert first.startswith("## ❌ FAIL: 1 of 3 cells")
+
+
+def test_findings_that_block_stand_open_and_others_are_folded() -> None:
+    matrix = make_matrix([Status.FAIL, Status.PASS], findings=15)
+    text = render_comment(matrix.plan, matrix.results, matrix.verdict, TESTED)
+    opened, _, folded = text.partition("### Other findings")
+    assert "**stale-cache, proven**" in opened
+    assert "<summary>pre-existing, proven: 1 cell</summary>" in folded
+    assert "**pre-existing, proven**" in folded
+    assert "**pre-existing" not in opened
+
+
+def test_a_finding_has_evidence_a_command_and_a_link_to_its_job() -> None:
+    matrix = make_matrix([Status.FAIL], findings=1)
+    plan = matrix.plan.model_copy(update={"matrix_file": "my matrices/sm90.yml"})
+    job = "https://github.com/octo/kernels/actions/runs/9001/job/77"
+    text = render_comment(plan, matrix.results, matrix.verdict, replace(TESTED, jobs={"cell-0": job}))
+    assert f"- In [`cell-0`]({job}); 2 tests\n- contrast: " in text
+    assert "- Reproduce: `triton-compat plan 'my matrices/sm90.yml' && triton-compat cell cell-0`" in text
+
+
+def test_what_was_tested_stands_last_with_its_links() -> None:
+    matrix = make_matrix([Status.PASS])
+    last = render_comment(matrix.plan, matrix.results, matrix.verdict, TESTED).splitlines()[-1]
+    assert last == (
+        f"Tested: [`ec26c3e57c`]({TESTED.head_url}), compared with [`f95f852bd8`]({TESTED.base_url}), in "
+        f"[run 41, attempt 1]({TESTED.run_url}), with the matrix file `tests/test_add.py::test_add`. Baseline: none."
+    )
+
+
+def test_remarks_stand_below_the_verdict() -> None:
+    matrix = make_matrix([Status.PASS])
+    text = render_comment(matrix.plan, matrix.results, matrix.verdict, replace(TESTED, remarks=("One.", "Two.")))
+    assert text.split("\n\n")[1] == "> One.\n>\n> Two."
+
+
+def test_the_largest_matrix_fits_and_says_what_it_left_out() -> None:
+    statuses = [Status.FAIL] * 200 + [Status.PASS] * 40 + [Status.NO_RESULT] * 16
+    matrix = make_matrix(statuses, tests=200, bad=25, findings=120, columns=8)
+    text = render_comment(matrix.plan, matrix.results, matrix.verdict, TESTED)
+    assert len(text.encode()) <= COMMENT_BUDGET
+    seen = check(text)
+    assert seen.tags["td"] >= 32 * 10, "the table is whole"
+    assert re.search(r"Left out for want of room: .*\d+ cells' facts", text)
+    assert TESTED.run_url in text.splitlines()[-1]
+
+
+def measure() -> None:
+    """Time and peak memory of the largest matrix: `python -m tests.unit.github.test_body`."""
+    matrix = make_matrix([Status.FAIL] * 256, tests=2_000, bad=20, findings=20, columns=16)
+    for render in (render_comment, render_summary):
+        tracemalloc.start()
+        start = time.perf_counter()
+        text = render(matrix.plan, matrix.results, matrix.verdict, TESTED)
+        seconds, (_, peak) = time.perf_counter() - start, tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        print(f"{render.__name__}: {len(text.encode()):,} bytes, {seconds:.2f} s, {peak / 2**20:.1f} MiB")  # noqa: T201
+
+
+if __name__ == "__main__":
+    measure()
