@@ -96,13 +96,13 @@ def _decide(case: Case) -> list[tuple[Case, Row, Confidence]]:
     states: dict[str, list[str]] = {}
     for cell in case.seen:
         states.setdefault(case.controls[cell].state if cell in case.controls else "none", []).append(cell)
-    if len(states) == 1:
+    by_row: dict[str, list[str]] = {}
+    for cells in states.values():
+        by_row.setdefault(decide(case.only(cells))[0].id, []).extend(cells)
+    if len(by_row) == 1:
         return [(case, row, confidence)]
-    parts = [case.only(cells) for cells in states.values()]
-    decided = [(part, *decide(part)) for part in parts]
-    if all(one[1].cause is Cause.UNEXPLAINED for one in decided):
-        return [(case, row, confidence)]
-    return decided
+    parts = [case.only(cells) for cells in by_row.values()]
+    return [(part, *decide(part)) for part in parts]
 
 
 def _finding(case: Case, row: Row, confidence: Confidence) -> Finding:

@@ -54,13 +54,13 @@ def points_to(*categories: Category) -> Condition:
     )
 
 
-def weakest(proof: Proof) -> Proof:
+def weakest(proof: Proof, why: str = "no control covers all of Triton") -> Proof:
     """A proof that never says more than likely."""
 
     def of(case: Case) -> Confidence:
         return LIKELY if (found := proof.of(case)) is PROVEN else found
 
-    return Proof(f"{proof.words}, at most likely: no control covers all of Triton", of)
+    return Proof(f"{proof.words}, at most likely: {why}", of)
 
 
 def _states_elsewhere(case: Case) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -84,8 +85,7 @@ class Roots:
         signature = match.rule.id if match else ""
         stack = bounded(attempt.stack or "")
         if attempt.outcome in (Outcome.CRASHED, Outcome.TIMED_OUT) or attempt.signal is not None:
-            died_in = [frame for frame in crashed_thread(stack) if not frame.path.startswith("<frozen")]
-            return RootKey(signature, "", ends[0] if ends else "crashed", _labels(died_in[:_INNERMOST]), "")
+            return RootKey(signature, "", ends[0] if ends else "crashed", _labels(_died_in(crashed_thread(stack))), "")
         exception, said = _exception(stack, bounded(attempt.message or ""))
         inner = _telling(frames(stack), known=bool(signature) or exception in _IMPORT_ERRORS)
         return RootKey(signature, exception, "", _labels(inner), "" if signature else normal(said))
@@ -93,6 +93,13 @@ class Roots:
 
 def _exception(stack: str, message: str) -> tuple[str, str]:
     return last_exception(message) or last_exception(stack) or ("", message.strip().split("\n", 1)[0])
+
+
+def _died_in(stack: list[Frame]) -> list[Frame]:
+    """The innermost frames down to where the project called in, so that who called does not tell crashes apart."""
+    inner = [frame for frame in stack if not frame.path.startswith("<frozen")]
+    below = list(itertools.takewhile(lambda frame: frame.is_triton or frame.is_foreign, inner))
+    return below[:_INNERMOST] or inner[:1]
 
 
 def _telling(stack: list[Frame], *, known: bool) -> list[Frame]:

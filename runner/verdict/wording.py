@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 from runner.model.contrast import ControlPart, Count
@@ -12,7 +13,7 @@ from runner.verdict.statistics import PROVEN_P, rate, repeats_needed, repeats_to
 from runner.verdict.table import Row
 
 _QUOTE = 160
-_NAMED = 5
+_NAMED = 3
 _SUBJECTS = {
     Factor.ALONE: "the company of other tests",
     Factor.FRESH_CACHE: "the cache",
@@ -72,25 +73,47 @@ def next_step_of(case: Case, row: Row) -> str:
 
 
 def _contrasts(case: Case) -> Iterator[tuple[str, str]]:
-    for effect in case.effects:
-        counts = (
-            f"{effect.factor.value}: {effect.before_value or 'as it was'} {effect.before} failed, "
-            f"{effect.after_value} {effect.after} failed"
-        )
-        yield "contrast", f"{counts}; {_meaning(case, effect)} ({', '.join(effect.sources[:_NAMED])})."
+    for factor, group in itertools.groupby(case.effects, key=lambda effect: effect.factor):
+        effects = list(group)
+        if all(effect.rules_out for effect in effects):
+            yield "contrast", _ruled_out(factor, effects)
+            continue
+        for effect in effects:
+            counts = (
+                f"{factor.value}: {effect.before_value or 'as it was'} {effect.before} failed, "
+                f"{effect.after_value} {effect.after} failed"
+            )
+            yield "contrast", f"{counts}; {_meaning(case, effect)} ({_few(effect.sources)})."
+
+
+def _ruled_out(factor: Factor, effects: list[Effect]) -> str:
+    sides = {effect.after_value: effect.after for effect in effects}
+    if len(effects) == 1:
+        sides = {effects[0].before_value: effects[0].before, **sides}
+    counts = ", ".join(f"{value} {count} failed" for value, count in sides.items())
+    sources = _few(dict.fromkeys(source for effect in effects for source in effect.sources))
+    return f"{factor.value}: {counts}; {_subject(factor)} is ruled out as the cause: it fails either way ({sources})."
+
+
+def _few(texts: Iterable[str]) -> str:
+    listed = list(texts)
+    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return ", ".join(listed[:_NAMED]) + more
+
+
+def _subject(factor: Factor) -> str:
+    return _SUBJECTS.get(factor, factor.value)
 
 
 def _meaning(case: Case, effect: Effect) -> str:
-    subject = _SUBJECTS.get(effect.factor, effect.factor.value)
+    subject = _subject(effect.factor)
     p = f"p = {effect.strength.p:.2g}"
     if effect.strength.confidence is Confidence.PROVEN:
         return f"{subject} decides it, proven ({p}, threshold {PROVEN_P})"
     if effect.cures:
         return f"{subject} likely decides it ({p} by processes, {effect.strength.p_attempts:.2g} by attempts)"
-    if effect.rules_out and case.cure(effect.factor):
-        return f"{effect.after_value} makes no difference"
     if effect.rules_out:
-        return f"{subject} is ruled out as the cause: the same failure is there either way"
+        return f"{effect.after_value} makes no difference"
     return _why_open(case, effect, p)
 
 
@@ -125,7 +148,7 @@ def _control(case: Case) -> Iterator[tuple[str, str]]:
     skipped = _once(part for control in case.controls.values() for part in control.skipped)
     if skipped:
         reasons = "; ".join(dict.fromkeys(plain(part.skipped or "") for part in skipped))
-        yield "control", f"Not run: {', '.join(part.id for part in skipped[:_NAMED])} ({plain(reasons)})."
+        yield "control", f"Not run: {_few(part.id for part in skipped)} ({plain(reasons)})."
 
 
 def _once(parts: Iterable[ControlPart]) -> list[ControlPart]:
@@ -148,8 +171,11 @@ def _counts(case: Case) -> Iterator[tuple[str, str]]:
     cells, tests = len(case.cells), len(case.tests)
     yield "count", f"{tests} test{_s(tests)} in {cells} cell{_s(cells)} show{'s' if tests == 1 else ''} it."
     if followers := case.followers:
-        named = ", ".join(plain(test) for test in followers[:_NAMED])
-        yield "count", f"Secondary, after the CUDA context was lost to it: {len(followers)} test(s): {named}."
+        named = _few(plain(test) for test in followers)
+        yield (
+            "count",
+            f"Secondary, after the CUDA context was lost to it: {len(followers)} test{_s(len(followers))}: {named}.",
+        )
     threads = {
         (seen.sample.stack or "").count("Thread 0x") for seen in case.seen.values() if _is_dump(seen.sample.stack)
     }
