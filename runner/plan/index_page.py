@@ -88,6 +88,9 @@ class IndexPage:
             ),
         )
 
+    def __hash__(self) -> int:
+        return hash(self.content_hash)  # kept once computed: a page has thousands of files
+
     @cached_property
     def releases(self) -> dict[Version, tuple[IndexFile, ...]]:
         """The files of each release, oldest release first. Files whose names make no sense are left out."""

@@ -58,11 +58,10 @@ def search_direct(index: PackageIndex, requirements: Sequence[Requirement], targ
             wanted[page.project] = page, before & requirement.specifier
     for page, specifiers in wanted.values():
         admitted = sorted(specifiers.filter(page.releases))
-        fitting = [version for version in admitted if target.best(page.releases[version]) is not None]
-        if admitted and not fitting:
-            search.unavailable = why_no_wheel(page, admitted[-1], target)
-            return search
-        if admitted and fitting[-1] != admitted[-1]:
+        if admitted and target.best(page.releases[admitted[-1]]) is None:
+            if not set(admitted) & set(target.fitting_releases(page)):
+                search.unavailable = why_no_wheel(page, admitted[-1], target)
+                return search
             search.exclude(page, admitted[-1], target)
     return search
 

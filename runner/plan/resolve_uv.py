@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import uv
 from packaging.requirements import InvalidRequirement, Requirement
@@ -25,6 +26,12 @@ _KEPT_SETTINGS = re.compile(
     r"UV_(CACHE_DIR|HTTP_\w+|REQUEST_TIMEOUT|NATIVE_TLS|SYSTEM_CERTS|KEYRING_PROVIDER|INSECURE_HOST|CONCURRENT_\w+)"
 )
 _KNOWN_GLIBC = ((2, 17), (2, 28), *((2, minor) for minor in range(31, 41)))
+_CONFIGURATION = """
+[[index]]
+url = {url}
+default = true
+cache-control = {{ api = "max-age=600" }}  # also for an index that says nothing of it: else each run loads each page
+"""
 _NO_ANSWER = re.compile(
     r"Failed to fetch|error sending request|Request failed after|client error|timed out"
     r"|HTTP status (client|server) error|was not found in the cache|network (was|connectivity is) disabled",
@@ -45,8 +52,24 @@ class Answer:
     refusal: str | None = None
 
 
+@dataclass(frozen=True)
+class _Question:
+    lines: tuple[str, ...]
+    constraints: tuple[str, ...]
+    target: Target
+    built: tuple[str, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        found = (re.match(r"[\w.-]+", line) for line in self.lines)
+        return frozenset(canonicalize_name(match.group()) for match in found if match)
+
+
 class Uv:
     """`uv pip compile` with nothing that a user's configuration could change.
+
+    uv's cache may hold pages, and metadata of local projects, older than what the index client has seen. So the
+    first run of this process that meets a name has uv ask again, and the runs after it use what uv has in its cache.
 
     Args:
         index: whose address and reachability uv shares.
@@ -56,16 +79,13 @@ class Uv:
     def __init__(self, index: PackageIndex, environ: Mapping[str, str]) -> None:
         self._index = index
         self._binary = uv.find_uv_bin()
-        self._built: set[str] = set()
-        self._building = threading.Lock()
+        self._fresh: set[str] = set()
         self._environ = {
             name: value
             for name, value in environ.items()
             if name not in {"VIRTUAL_ENV", "CONDA_PREFIX"}
             and (not name.startswith("UV_") or _KEPT_SETTINGS.fullmatch(name))
         }
-        # In the environment, not among the arguments: those are seen by every user of the machine.
-        self._environ["UV_DEFAULT_INDEX"] = index.url
 
     @cached_property
     def version(self) -> str:
@@ -92,64 +112,65 @@ class Uv:
             IndexUnreachableError: uv got no answer from the index, or lacks something in its cache when offline.
             ResolutionError: uv could not work with the requirements at all.
         """
-        stale = [name for name in built if name not in self._built]
-        if stale:
-            # One run reads a project's metadata anew, the others of this process find it in uv's cache: uv itself would
-            # notice a changed setup.py, but not a changed requirements.txt.
-            with self._building:
-                answer = self._compile(lines, constraints, target, built)
-                self._built.update(stale)
-                return answer
-        return self._compile(lines, constraints, target, built)
-
-    def _compile(
-        self, lines: Sequence[str], constraints: Sequence[str], target: Target, built: Sequence[str]
-    ) -> Answer:
+        question = _Question(tuple(lines), tuple(constraints), target, tuple(built))
         offline = self._index.offline or self._index.is_down
-        done = self._run(lines, constraints, target, built, offline=offline)
+        stale = question.names - self._fresh
+        done = self._run(question, stale, offline=offline)
+        while not done.returncode and not offline and (late := _versions(done.stdout).keys() - stale - self._fresh):
+            stale |= late
+            done = self._run(question, stale, offline=False)
         if done.returncode and not offline and _NO_ANSWER.search(done.stderr):
-            done = self._run(lines, constraints, target, built, offline=True)
+            done = self._run(question, frozenset(), offline=True)
             if not done.returncode:
                 self._index.notice(
                     f"The package index {self._index.shown_url} did not answer uv, which used its cache instead."
                 )
+        elif not offline:
+            self._fresh |= stale
+        return self._read(done, question)
+
+    def _read(self, done: subprocess.CompletedProcess[str], question: _Question) -> Answer:
+        wanted = ", ".join(question.lines)[:200]
         if not done.returncode:
-            return Answer(versions=dict(_versions(done.stdout)))
+            return Answer(versions=_versions(done.stdout))
         if _NO_ANSWER.search(done.stderr):
             raise IndexUnreachableError(
-                f"uv could not resolve {', '.join(lines)[:200]} from {self._index.shown_url}: {_shown(done.stderr)}",
+                f"uv could not resolve {wanted} from {self._index.shown_url}: {_shown(done.stderr)}",
                 remedy="Check the network, or run once where the index is reachable so that the cache holds it.",
             )
         if "No solution found" in done.stderr:
             return Answer(refusal=explanation(_shown(done.stderr, 100_000)))
         raise ResolutionError(
-            f"uv could not resolve {', '.join(lines)[:200]}: {_shown(done.stderr)}",
+            f"uv could not resolve {wanted}: {_shown(done.stderr)}",
             remedy="Correct the requirement it names"
-            + ("; a project lists its dependencies best in pyproject.toml, not dynamically." if built else "."),
+            + (
+                "; a project lists its dependencies best in pyproject.toml, not dynamically." if question.built else "."
+            ),
         )
 
-    def _run(
-        self, lines: Sequence[str], constraints: Sequence[str], target: Target, built: Sequence[str], *, offline: bool
-    ) -> subprocess.CompletedProcess[str]:
-        flags = ["--no-config", "--no-header", "--no-annotate", "--no-progress", "--color=never", "--no-sources"]
+    def _run(self, question: _Question, stale: Iterable[str], *, offline: bool) -> subprocess.CompletedProcess[str]:
+        flags = ["--no-header", "--no-annotate", "--no-progress", "--color=never", "--no-sources"]
         flags += ["--no-python-downloads", "--python", sys.executable, "--only-binary", ":all:"]
-        flags += ["--python-version", target.python_full_version, "--python-platform", _uv_platform(target.platform)]
-        for name in built:
-            flags += ["--no-binary", name, *(() if name in self._built else ("--refresh-package", name))]
+        flags += ["--python-version", question.target.python_full_version]
+        flags += ["--python-platform", _uv_platform(question.target.platform)]
+        for name in question.built:
+            flags += ["--no-binary", name]
         if offline:
             flags.append("--offline")
+        else:
+            flags += [f"--refresh-package={name}" for name in sorted(stale)]
         # An empty folder: uv would otherwise read the workspace around the working directory.
-        with tempfile.TemporaryDirectory(prefix="triton-compat-") as folder:
-            if constraints:
-                path = f"{folder}/constraints.txt"
-                with open(path, "w", encoding="utf-8") as stream:  # noqa: PTH123
-                    stream.write("\n".join(constraints) + "\n")
-                flags += ["--constraints", path]
+        with tempfile.TemporaryDirectory(prefix="triton-compat-") as name:
+            folder = Path(name)
+            # In place of every configuration of the user's, and not among the arguments, which every user can see.
+            (folder / "uv.toml").write_text(_CONFIGURATION.format(url=json.dumps(self._index.url)), encoding="utf-8")
+            (folder / "constraints.txt").write_text("\n".join([*question.constraints, ""]), encoding="utf-8")
+            flags += ["--config-file", str(folder / "uv.toml"), "--constraints", str(folder / "constraints.txt")]
             command = [self._binary, "pip", "compile", *flags, "-"]
             try:
                 return subprocess.run(
                     command,
-                    input="\n".join(lines) + "\n",
+                    input="\n".join([*question.lines, ""]),
                     capture_output=True,
                     text=True,
                     errors="replace",
@@ -160,12 +181,12 @@ class Uv:
                 )
             except subprocess.TimeoutExpired as error:
                 raise IndexUnreachableError(
-                    f"uv did not finish resolving {', '.join(lines)[:200]} within {_SECONDS} seconds."
+                    f"uv did not finish resolving {', '.join(question.lines)[:200]} within {_SECONDS} seconds."
                 ) from error
 
 
-def _versions(output: str) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+def _versions(output: str) -> dict[str, str]:
+    found: dict[str, str] = {}
     for line in output.splitlines():
         try:
             requirement = Requirement(line)
@@ -173,7 +194,7 @@ def _versions(output: str) -> list[tuple[str, str]]:
             continue  # an empty line
         pins = list(requirement.specifier)
         if requirement.url is None and len(pins) == 1:
-            found.append((canonicalize_name(requirement.name), pins[0].version))
+            found[canonicalize_name(requirement.name)] = pins[0].version
     return found
 
 

@@ -116,7 +116,7 @@ class Target:
 
     def fitting_releases(self, page: IndexPage) -> tuple[Version, ...]:
         """The releases with a wheel that fits, oldest first; a release that is yanked does not count."""
-        return tuple(version for version, files in page.releases.items() if self.best(files) is not None)
+        return _fitting_releases(self, page)
 
 
 @lru_cache(maxsize=65536)
@@ -139,6 +139,11 @@ def _ranks(target: Target) -> dict[tags.Tag, int]:
     for tag in (*own, *common):
         ranks.setdefault(tag, len(ranks))
     return ranks
+
+
+@lru_cache(maxsize=1024)
+def _fitting_releases(target: Target, page: IndexPage) -> tuple[Version, ...]:
+    return tuple(version for version, files in page.releases.items() if target.best(files) is not None)
 
 
 def _build_order(filename: str) -> tuple[int, str]:
