@@ -144,7 +144,8 @@ TABLE: tuple[Row, ...] = (
         Cause.PROJECT,
         weakest(_GIL),
         "It depends on the GIL mode alone, and the control is green, so it is the project's own.",
-        "Look for state that threads share without a lock, from the stack's innermost frame on; PYTHON_GIL=1 avoids it meanwhile.",
+        "Look for state that threads share without a lock, from the stack's innermost frame on. Meanwhile PYTHON_GIL=1 "
+        "avoids it.",
     ),
     Row(
         "gil",

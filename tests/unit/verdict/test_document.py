@@ -3,6 +3,8 @@
 Set UPDATE_DOCUMENTS=1 to write it anew after a change, and read the difference.
 """
 
+# ruff: noqa: E501 - the rows of a Markdown table cannot be broken
+
 from __future__ import annotations
 
 import os
@@ -10,6 +12,7 @@ from pathlib import Path
 
 from runner.verdict.attribution import attribute
 from runner.verdict.rulefile import built_in
+from runner.verdict.signatures import Category
 from runner.verdict.statistics import LIKELY_P, PROVEN_P, PROVEN_TRIALS, repeats_needed
 from runner.verdict.table import TABLE
 from tests.unit.verdict.examples import EXAMPLES
@@ -107,8 +110,6 @@ def document() -> str:
         f"| `{rule.id}` | {', '.join(rule.categories)} | {'yes' if rule.states else 'no'} | {', '.join(rule.sources)} |"
         for rule in built_in().rules
     )
-    from runner.verdict.signatures import Category
-
     parts.append(RULE_FILES.format(rules=rules, categories=", ".join(Category)))
     return "\n".join(parts)
 
