@@ -107,7 +107,7 @@ def lint(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Speed as ratios, each measured side by side in one run with the peer pinned."""
     _install_development(session)
-    for script in _files("benchmarks/bench_*.py"):
+    for script in _files("benchmarks/*.py"):
         session.run("python", script, *session.posargs)
 
 
