@@ -107,7 +107,8 @@ class _Draft:
         self.processes.add(attempt.pid)
 
     def finished(self, count: Count) -> RootSeen:
-        again = Count(**self.repeats, processes=len(self.processes)) if self.repeats["total"] else None
+        counts = {word: self.repeats[word] for word in ("failed", "other", "total")}
+        again = Count(**counts, processes=len(self.processes)) if counts["total"] else None
         return RootSeen(self.key, tuple(self.tests), self.sample, count, tuple(self.followers), again)
 
 

@@ -175,9 +175,11 @@ _LEFT_BEHIND: tuple[tuple[str, Category, str], ...] = (
     (
         "no-python-header",
         Category.ENVIRONMENT,
-        "/scratch/tmpab1/cuda_utils.c:9:10: fatal error: Python.h: No such file or directory\n    9 | #include <Python.h>\n"
-        "compilation terminated.\n"
-        "subprocess.CalledProcessError: Command '['/usr/bin/gcc', 'cuda_utils.c', '-O3']' returned non-zero exit status 1.",
+        (
+            "/scratch/tmpab1/cuda_utils.c:9:10: fatal error: Python.h: No such file or directory\n    9 | #include <Python.h>\n"
+            "compilation terminated.\n"
+            "subprocess.CalledProcessError: Command '['/usr/bin/gcc', 'cuda_utils.c', '-O3']' returned non-zero exit status 1."
+        ),
     ),
     (
         "no-libcuda-to-link",
@@ -210,8 +212,10 @@ _LEFT_BEHIND: tuple[tuple[str, Category, str], ...] = (
     (
         "ptxas-internal-error",
         Category.TOOLCHAIN,
-        "triton.runtime.errors.PTXASError: PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\n"
-        "ptxas x.ptx, line 311; error   : Feature 'wgmma' requires .target sm_90a",
+        (
+            "triton.runtime.errors.PTXASError: PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\n"
+            "ptxas x.ptx, line 311; error   : Feature 'wgmma' requires .target sm_90a"
+        ),
     ),
     ("ptxas-internal-error", Category.TOOLCHAIN, "RuntimeError: Internal Triton PTX codegen error: \nptxas error"),
     (
@@ -224,9 +228,11 @@ _LEFT_BEHIND: tuple[tuple[str, Category, str], ...] = (
     (
         "pass-pipeline-failed",
         Category.COMPILER,
-        "kernel.py:12:0: error: failures have been detected while processing an MLIR pass pipeline\n"
-        "kernel.py:12:0: note: Pipeline failed while executing [`TritonGPUPipeline` on 'builtin.module' operation]\n"
-        "RuntimeError: PassManager::run failed",
+        (
+            "kernel.py:12:0: error: failures have been detected while processing an MLIR pass pipeline\n"
+            "kernel.py:12:0: note: Pipeline failed while executing [`TritonGPUPipeline` on 'builtin.module' operation]\n"
+            "RuntimeError: PassManager::run failed"
+        ),
     ),
     ("pass-pipeline-failed", Category.COMPILER, "E   RuntimeError: PassManager::run failed"),
     (
@@ -243,8 +249,10 @@ _LEFT_BEHIND: tuple[tuple[str, Category, str], ...] = (
         (
             "out-of-resource",
             Category.RESOURCE,
-            f"triton.runtime.errors.OutOfResources: out of resource: {what}, Required: {number}, Hardware limit: {limit}."
-            " Reducing block sizes or `num_stages` may help.",
+            (
+                f"triton.runtime.errors.OutOfResources: out of resource: {what}, Required: {number}, Hardware limit: {limit}."
+                " Reducing block sizes or `num_stages` may help."
+            ),
         )
         for what, number, limit in (
             ("shared memory", 294912, 232448),
@@ -303,8 +311,10 @@ _LEFT_BEHIND: tuple[tuple[str, Category, str], ...] = (
     (
         "no-wheel-free-threaded",
         Category.ENVIRONMENT,
-        "  x No solution found when resolving dependencies:\n  Because triton==3.8.0 has no wheels with a matching"
-        " Python ABI tag\n      (e.g., `cp313t`), we can conclude that it cannot be used.",
+        (
+            "  x No solution found when resolving dependencies:\n  Because triton==3.8.0 has no wheels with a matching"
+            " Python ABI tag\n      (e.g., `cp313t`), we can conclude that it cannot be used."
+        ),
     ),
     (
         "no-wheel-free-threaded",

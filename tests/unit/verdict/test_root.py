@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import pytest
+
+from runner.model.result import Attempt
+from runner.model.words import Outcome
+from runner.verdict.root import fingerprint, normal
+from runner.verdict.trace import Frame, bounded, crashed_thread, frames, importer_of_crash, last_exception
+from tests.unit.verdict.examples import crashed, failed
+from tests.unit.verdict.samples import CREATE, dump
+
+SITE_A = "/a/lib/python3.12/site-packages"
+SITE_B = "/elsewhere/venv/lib/python3.13t/site-packages"
+
+
+def test_like_failures_have_one_root_whatever_differs_around_them() -> None:
+    one = failed(
+        "RuntimeError: at 0x7f3a11 in /scratch/job-17/k.ptx: error 4711 of 8",
+        "tests/test_a.py:test_one",
+        f"{SITE_A}/pytest/x.py:call",
+        "/home/a/project/src/kernels.py:launch",
+    )
+    two = failed(
+        "RuntimeError: at 0x55d0c8 in /var/other/q/k.ptx: error 9 of 8",
+        "tests/test_b.py:test_two",
+        f"{SITE_B}/pytest/x.py:call",
+        "/builds/b/project/src/kernels.py:launch",
+    )
+    assert fingerprint(one) == fingerprint(two)
+    assert fingerprint(one).frames == ("src/kernels.py:launch",)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        failed("RuntimeError: queue is closed", "src/kernels.py:launch"),
+        failed("ValueError: queue is full", "src/kernels.py:launch"),
+        failed("RuntimeError: queue is full", "src/kernels.py:other"),
+        crashed("src/kernels.py:launch"),
+        Attempt(outcome=Outcome.TIMED_OUT),
+    ],
+)
+def test_what_tells_roots_apart(other: Attempt) -> None:
+    assert fingerprint(failed("RuntimeError: queue is full", "src/kernels.py:launch")) != fingerprint(other)
+
+
+def test_a_known_signature_is_one_root_whichever_test_meets_it() -> None:
+    message = "RuntimeError: Triton Error [CUDA]: an illegal memory access was encountered"
+    roots = {fingerprint(failed(message, f"tests/test_{i}.py:test_{i}")) for i in range(5)}
+    assert [root.signature for root in roots] == ["cuda-illegal-access"]
+
+
+def test_a_missing_module_is_one_root_in_every_file_that_imports_it() -> None:
+    roots = {
+        fingerprint(failed("ModuleNotFoundError: No module named 'numpy'", f"tests/test_{i}.py:<module>"))
+        for i in range(5)
+    }
+    assert len(roots) == 1
+
+
+def test_who_called_does_not_tell_crashes_apart() -> None:
+    roots = {
+        fingerprint(crashed(f"{site}/triton/runtime/jit.py:run", f"tests/test_{i}.py:test"))
+        for i, site in enumerate((SITE_A, SITE_B))
+    }
+    assert len(roots) == 1
+    assert roots.pop().frames == ("triton/runtime/jit.py:run",)
+
+
+def test_a_crash_in_the_project_is_known_by_its_innermost_frame() -> None:
+    assert fingerprint(crashed("src/native.py:call", "tests/test_a.py:test")).frames == ("src/native.py:call",)
+
+
+def test_pytests_own_way_of_writing_a_traceback() -> None:
+    stack = (
+        "tests/test_a.py:9: in test_one\n    launch(3)\nsrc/kernels.py:41: in launch\n    raise ValueError(n)\n"
+        "E   ValueError: 3 is odd"
+    )
+    root = fingerprint(Attempt(outcome=Outcome.FAILED, message="ValueError: 3 is odd", stack=stack))
+    assert (root.exception, root.frames, root.message) == ("ValueError", ("src/kernels.py:launch",), "0 is odd")
+
+
+def test_output_of_the_test_is_not_its_exception() -> None:
+    attempt = Attempt(outcome=Outcome.FAILED, message="KeyError: 'a'", output="ValueError: printed by hand")
+    assert fingerprint(attempt).exception == "KeyError"
+
+
+def test_an_attempt_that_left_nothing_has_a_root() -> None:
+    assert fingerprint(Attempt(outcome=Outcome.CRASHED, exit_code=0)).id.startswith("exit-0-")
+    assert fingerprint(Attempt(outcome=Outcome.FAILED)).id.startswith("failure-")
+
+
+def test_ids_are_stable() -> None:
+    """An id stands in contrasts.json and is compared with one that is computed later, by another process."""
+    assert fingerprint(failed("KeyError: 'a'", "src/k.py:f")).id == "keyerror-ae609b88"
+
+
+def test_the_thread_that_died() -> None:
+    text = dump(*CREATE, "/x/site-packages/foo/__init__.py:<module>", others=2)
+    assert [frame.function for frame in crashed_thread(text)][-1] == "<module>"
+    assert importer_of_crash(text) == "/x/site-packages/foo/__init__.py"
+    assert importer_of_crash("no dump") is None
+    assert importer_of_crash(dump("a.py:f")) is None
+
+
+def test_frames_of_all_three_kinds() -> None:
+    text = '  File "a.py", line 3, in f\n    x()\n  File "b.py", line 4 in g\nc.py:5: in h\nd.py:6: KeyError'
+    assert frames(text) == [Frame("a.py", "f"), Frame("b.py", "g"), Frame("c.py", "h"), Frame("d.py", "?")]
+
+
+@pytest.mark.parametrize(
+    ("path", "triton", "foreign"),
+    [
+        (f"{SITE_A}/triton/runtime/jit.py", True, True),
+        (f"{SITE_A}/tritonclient/http.py", False, True),
+        (f"{SITE_A}/torch/x.py", False, True),
+        ("/usr/lib/python3.12/threading.py", False, True),
+        ("<frozen importlib._bootstrap>", False, True),
+        ("src/triton/kernels.py", False, False),
+        ("tests/test_a.py", False, False),
+    ],
+)
+def test_whose_a_frame_is(path: str, *, triton: bool, foreign: bool) -> None:
+    frame = Frame(path, "f")
+    assert (frame.is_triton, frame.is_foreign) == (triton, foreign)
+
+
+def test_a_message_without_what_differs() -> None:
+    assert normal("pid 4711 at 0xdeadbeef in /a/b/c.py: 3.5 s, deadbeef0123") == "pid 0 at 0x? in <path>: 0.0 s, <hash>"
+    assert normal("first\nsecond") == "first"
+    assert len(normal("x" * 10_000)) == 200
+
+
+def test_the_last_exception_of_a_chain() -> None:
+    assert last_exception("KeyError: 1\n\nDuring handling:\n\nE   app.errors.StateError: two") == ("StateError", "two")
+    assert last_exception("all is well") is None
+
+
+def test_a_long_text_keeps_its_start_and_its_end() -> None:
+    text = bounded("start" + "x" * 10_000_000 + "end")
+    assert text.startswith("start")
+    assert text.endswith("end")
