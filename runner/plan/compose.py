@@ -169,7 +169,7 @@ class _Reading:
                 if entries[key.value].node.value is None and not self._is_tagged(value):
                     self.problems.append(Problem(place, f"{quoted(key.value)} has no value"))
         # What stands in the mapping itself wins over what is merged into it.
-        return {**{name: entry for name, entry in merged.items() if name not in entries}, **entries}
+        return {**merged, **entries}
 
     def _is_tagged(self, source: yaml.Node) -> bool:
         """Whether there is a tag at this very place: `!=3.4` is a tag on nothing, and one mistake."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _SHOWN_CHARACTERS = 60
-_SHOWN_PROBLEMS = 100
+SHOWN_PROBLEMS = 100
 
 
 @dataclass(frozen=True, order=True)
@@ -32,9 +32,9 @@ def listing(problems: Iterable[Problem], file: str) -> str:
     An anchor that is used twice makes the same mistake twice; it is said once.
     """
     distinct = sorted(set(problems))
-    lines = [f"{file}:{p.place.line}:{p.place.column}: {p.sentence}" for p in distinct[:_SHOWN_PROBLEMS]]
-    if len(distinct) > _SHOWN_PROBLEMS:
-        lines.append(f"{file}: and {len(distinct) - _SHOWN_PROBLEMS} more")
+    lines = [f"{file}:{p.place.line}:{p.place.column}: {p.sentence}" for p in distinct[:SHOWN_PROBLEMS]]
+    if len(distinct) > SHOWN_PROBLEMS:
+        lines.append(f"{file}: and {len(distinct) - SHOWN_PROBLEMS} more")
     return "\n".join(lines)
 
 

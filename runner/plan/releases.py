@@ -69,7 +69,7 @@ class Choice:
         """Whether an exact release or a range means this release (`latest` needs to know all releases)."""
         if self.exact is not None:
             return _version(release) == self.exact
-        return self.within is not None and self.within.contains(_version(release), prereleases=True)
+        return self.within is not None and self.within.contains(_version(release))
 
     @property
     def canonical(self) -> str:

@@ -11,7 +11,7 @@ from itertools import islice
 from runner.model.cell import PythonBuild
 from runner.plan.expand import Cell, Expansion
 from runner.plan.matrix import AxisSelector
-from runner.plan.problems import Problem, quoted
+from runner.plan.problems import SHOWN_PROBLEMS, Problem, quoted
 from runner.plan.read import Rule
 from runner.plan.releases import Releases, TorchChoice, TorchWord
 
@@ -43,12 +43,16 @@ def select(expansion: Expansion, rules: Iterable[Rule], releases: Releases) -> S
     by_rule: dict[tuple[str, int], tuple[str, ...]] = {}
     problems: list[Problem] = []
     excluded: set[str] = set()
+
+    def explain(rule: Rule, among: Mapping[str, Cell]) -> str:
+        return _nothing(rule, among, releases) if len(problems) < SHOWN_PROBLEMS else "selects no cell"
+
     for rule in (rule for rule in rules if rule.kind == "exclude"):
         ids = tuple(matching(rule.selector, expansion.product.values(), releases))
         by_rule[rule.kind, rule.index] = ids
         excluded.update(ids)
         if not ids:
-            problems.append(Problem(rule.place, _nothing(rule, expansion.product, releases)))
+            problems.append(Problem(rule.place, explain(rule, expansion.product)))
     cells = {key: cell for key, cell in expansion.product.items() if key not in excluded} | expansion.extra
     for rule in (rule for rule in rules if rule.kind != "exclude"):
         ids = tuple(matching(rule.selector, cells.values(), releases))
@@ -56,7 +60,7 @@ def select(expansion: Expansion, rules: Iterable[Rule], releases: Releases) -> S
         if not ids:
             gone = next(iter(matching(rule.selector, expansion.product.values(), releases)), None)
             sentence = f"selects only cells that exclude removes, such as {gone}" if gone else None
-            problems.append(Problem(rule.place, sentence or _nothing(rule, cells, releases)))
+            problems.append(Problem(rule.place, sentence or explain(rule, cells)))
     return Selected(cells, by_rule, tuple(problems))
 
 

@@ -129,6 +129,10 @@ def test_what_has_no_value_is_a_mistake() -> None:
     ]
 
 
+def test_what_has_no_value_is_left_out_and_indices_stay_true() -> None:
+    assert tree("a:\nb: [~, x]\n").data() == {"b": [None, "x"]}
+
+
 def test_a_tag_is_one_mistake() -> None:
     assert said("triton: !=3.4\n") == [
         "1:9 '!=3.4' reads as a YAML tag, which has no meaning here; text that begins with ! needs quotes"

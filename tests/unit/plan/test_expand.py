@@ -133,6 +133,12 @@ def test_an_existing_python_is_asked_what_it_is(bench: Workbench) -> None:
     assert bench.resolver.batches == [[]]
 
 
+def test_an_existing_python_with_the_gil_keeps_its_row(bench: Workbench) -> None:
+    bench.probe = lambda _: PythonBuild.parse("3.12.4")
+    text = "gil: off\nproject: {tests: tests}\nenvironment: [{name: conda, python: /opt/conda/bin/python}]\n"
+    assert bench.ids(text) == ["conda-gil-on"]
+
+
 def test_an_existing_python_of_another_machine_keeps_every_mode(bench: Workbench) -> None:
     text = "project: {tests: tests}\nenvironment: [{name: conda, python: /opt/conda/bin/python}]\n"
     cells = bench.plan(text).cells

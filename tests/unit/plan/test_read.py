@@ -124,6 +124,26 @@ def test_structure(bench: Workbench, text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("python: 3.12\ntriton: 3.7.0\nproject: {tests: }\n", "3:11: 'tests' has no value"),
+        ("python: 3.12\ntriton: 3.7.0\nproject: {tests: [~]}\n", "3:19: this item has no value"),
+        (
+            "python: 3.12\ntriton: 3.7.0\nproject: {test: tests}\n",
+            "3:11: unknown key 'test' under project; did you mean 'tests'?",
+        ),
+        (
+            "python: 3.12\ntriton: [3.7, 3.7.0]\nproject: {tests: tests}\n",
+            "2:15: triton has '3.7.0' twice, first on line 2",
+        ),
+        ("pyton: 3.12\ntriton: 3.7.0\nproject: {tests: tests}\n", "1:1: unknown key 'pyton'; did you mean 'python'?"),
+    ],
+)
+def test_one_mistake_is_said_once(bench: Workbench, text: str, message: str) -> None:
+    assert said(bench, text) == [message]
+
+
+@pytest.mark.parametrize(
     ("more", "message"),
     [
         ("exclude: x\n", "5:10: a list is expected here, not a single value"),

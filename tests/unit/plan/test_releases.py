@@ -13,6 +13,7 @@ KNOWN = ("3.2.0", "3.3.0", "3.3.1", "3.7.0", "3.7.1", "3.10.0")
 class Listed:
     def __init__(self) -> None:
         self.asked = 0
+        self.matched: list[str] = []
 
     def triton_releases(self) -> tuple[str, ...]:
         self.asked += 1
@@ -22,6 +23,7 @@ class Listed:
         return ("2.6.0", "2.12.0")
 
     def torch_matching(self, triton: str) -> str | None:
+        self.matched.append(triton)
         return {"3.7.0": "2.12.0"}.get(triton)
 
 
@@ -91,7 +93,10 @@ def test_the_catalogue_is_asked_once() -> None:
     releases = Releases(listed)
     for text in ("latest", "3.7.0", "<3.7"):
         releases.triton(Choice.parse(text))
+    for triton in ("3.7.0", "3.7.0", "3.2.0", "3.2.0"):
+        releases.torch(TorchWord.MATCHED, triton)
     assert listed.asked == 1
+    assert listed.matched == ["3.7.0", "3.2.0"]
 
 
 def test_two_ways_to_write_one_release_are_equal() -> None:

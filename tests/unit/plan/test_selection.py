@@ -73,6 +73,17 @@ def test_a_build_with_the_gil_is_not_the_one_without(conda: Workbench) -> None:
                 "py3.14t-gil-on-triton3.3.1-torchnone, py3.14t-gil-off-triton3.3.1-torchnone"
             ),
         ),
+        (
+            "exclude: [py3.12]",
+            (
+                "m.yml:7:11: 'py3.12' selects no cell; nearest: "
+                "py3.12-gil-on-triton3.3.1-torchnone, py3.12-gil-on-triton3.3.1-torch2.7.1"
+            ),
+        ),
+        (
+            "exclude: [{python: 3.13.4t}]",
+            "m.yml:7:11: no cell has this python; the cells have 3.12, 3.13.5t, 3.14t, 3.12.9",
+        ),
         ("exclude: [{gil: default}]", "m.yml:7:11: no cell has this gil; the cells have on, off"),
         ("exclude: [{environment: cond}]", "m.yml:7:11: no cell has this environment; the cells have none, conda"),
         (

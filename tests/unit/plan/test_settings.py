@@ -105,6 +105,8 @@ def test_a_required_gpu_needs_a_capability(bench: Workbench, minimal: str) -> No
     assert bench.error(minimal + "gpu: {required: true}\n", MatrixFileError) == f"m.yml:5:17: {said}"
     text = minimal + "overrides:\n  - select: '*'\n    gpu: {required: true}\n"
     assert bench.error(text, MatrixFileError) == f"m.yml:7:21: {said}"
+    both = text + "gpu: {required: true}\n"
+    assert bench.error(both, MatrixFileError) == f"m.yml:7:21: {said}"
     assert of(bench, text + "gpu: {compute-capability: 9.0}\n", "py3.12-gil-on-triton3.7.0").gpu.required
 
 
