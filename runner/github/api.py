@@ -21,6 +21,8 @@ from runner.github.refusal import explain
 _OVERLOADED = frozenset({500, 502, 503, 504})
 _REPEATABLE = frozenset({"GET", "PATCH", "PUT", "DELETE"})
 """Methods that do no harm when they are done twice. A PATCH here always writes the whole."""
+_REFUSED = 300
+"""From this status on nothing was done."""
 _TRIES = 4
 _MOST_PAGES = 100
 
@@ -173,6 +175,22 @@ class GitHub:
     ) -> requests.Response:
         what = f"{method} {url}"
         try:
+            # urllib3 tries again until an answer begins; one that breaks off half-way is left to us.
+            answer = self._send(method, url, params, body, tries=1 if method == "POST" else 2)
+        except (requests.RequestException, HTTPError, ValueError) as error:
+            kind = LostAnswerError if method == "POST" and not _was_not_sent(error) else GitHubError
+            raise kind(f"{what}: {_cause(error)}", remedy=_UNREACHABLE) from error
+        if answer.status_code < _REFUSED:
+            return answer
+        message, remedy = explain(answer.status_code, answer.headers, answer.text, needs)
+        kind = LostAnswerError if method == "POST" and answer.status_code in _OVERLOADED else GitHubError
+        raise kind(f"{what}: {message}", remedy=remedy, status=answer.status_code)
+
+    def _send(
+        self, method: str, url: str, params: Mapping[str, str] | None, body: Mapping[str, Any] | None, *, tries: int
+    ) -> requests.Response:
+        """One request, answered whole and, when it was done, in JSON."""
+        try:
             answer = self.session.request(
                 method,
                 url,
@@ -182,17 +200,13 @@ class GitHub:
                 # requests turns a redirected POST into a GET.
                 allow_redirects=method == "GET",
             )
-            answer.content  # noqa: B018 - read here, so that a broken answer is met here
-            if answer.status_code < 300:  # noqa: PLR2004
-                answer.json() if answer.content else None
-        except (requests.RequestException, HTTPError, ValueError) as error:
-            kind = LostAnswerError if method == "POST" and not _was_not_sent(error) else GitHubError
-            raise kind(f"{what}: {_cause(error)}", remedy=_UNREACHABLE) from error
-        if answer.status_code < 300:  # noqa: PLR2004
-            return answer
-        message, remedy = explain(answer.status_code, answer.headers, answer.text, needs)
-        kind = LostAnswerError if method == "POST" and answer.status_code in _OVERLOADED else GitHubError
-        raise kind(f"{what}: {message}", remedy=remedy, status=answer.status_code)
+            if answer.status_code < _REFUSED and answer.content:
+                answer.json()
+        except (requests.exceptions.ChunkedEncodingError, requests.exceptions.JSONDecodeError):
+            if tries <= 1:
+                raise
+            return self._send(method, url, params, body, tries=tries - 1)
+        return answer
 
 
 _UNREACHABLE = (

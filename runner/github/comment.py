@@ -44,6 +44,7 @@ class Settled(StrEnum):
     SUPERSEDED = "a newer run's comment stands"
     OUTDATED = "the commit is no longer the head of the pull request"
     NOT_WANTED = "no comment is wanted"
+    NO_PULL = "no open pull request has this commit as its head"
 
 
 @dataclass(frozen=True)

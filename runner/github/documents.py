@@ -1,0 +1,101 @@
+"""The files of an output folder, read as if a stranger had written them: in a fork's artifact one did."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from runner.errors import DocumentError
+from runner.execution.cell import plan_sha
+from runner.model.document import Document
+from runner.model.plan import Plan
+from runner.model.result import CellResult
+from runner.model.verdict import Verdict
+
+D = TypeVar("D", bound=Document)
+
+MOST_BYTES = 64 * 2**20
+"""Of one document. The largest cell that was measured, 2,000 tests of which all fail with stacks, has a tenth of it."""
+MOST_BYTES_IN_ALL = 512 * 2**20
+
+
+@dataclass(frozen=True)
+class Documents:
+    """What is published.
+
+    Attributes:
+        plan, verdict: as read.
+        results: by cell id; a cell without a usable result is absent.
+        remarks: one sentence for each result that is there and cannot be used.
+    """
+
+    plan: Plan
+    verdict: Verdict
+    results: dict[str, CellResult]
+    remarks: tuple[str, ...]
+
+
+def read_documents(out: Path) -> Documents:
+    """Read plan.json, verdict.json and the result of each planned cell.
+
+    Raises:
+        DocumentError: plan or verdict are missing or damaged, or everything together is too large.
+    """
+    plan = read_bounded(Plan, out, "plan.json")
+    verdict = read_bounded(Verdict, out, "verdict.json")
+    results: dict[str, CellResult] = {}
+    remarks = []
+    left = MOST_BYTES_IN_ALL
+    for cell in plan.cells:
+        name = f"cells/{cell.key.id}/result.json"
+        if not os.path.lexists(out / name):
+            continue
+        try:
+            result = read_bounded(CellResult, out, name, min(left, MOST_BYTES))
+        except DocumentError as error:
+            remarks.append(f"{cell.key.id} has a result that cannot be read: {error.message}")
+            continue
+        left -= (out / name).stat().st_size
+        if result.plan_sha == plan_sha(cell, plan.environment(cell.environment)):
+            results[cell.key.id] = result
+        else:
+            remarks.append(f"{cell.key.id} has a result of another plan; it is not shown.")
+    return Documents(plan, verdict, results, tuple(remarks))
+
+
+def read_bounded(kind: type[D], out: Path, name: str, limit: int = MOST_BYTES) -> D:
+    """Read one document that is a plain file below `out` and has at most `limit` bytes.
+
+    Raises:
+        DocumentError: it is not, or does not fit its schema.
+    """
+    try:
+        text = _read(out, Path(name), limit).decode("utf-8")
+        return kind.parse(text, name)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DocumentError(f"{name} could not be read: {error}") from error
+    except RecursionError as error:
+        raise DocumentError(f"{name} is nested too deeply.") from error
+
+
+def _read(out: Path, name: Path, limit: int) -> bytes:
+    """Follow no link below `out`: an artifact can hold one that leads to a file of this machine."""
+    folder = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for part in name.parent.parts:
+            below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        file = os.open(name.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    finally:
+        os.close(folder)
+    with os.fdopen(file, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise DocumentError(f"{name} is no plain file.")
+        found = stream.read(limit + 1)
+    if len(found) > limit:
+        raise DocumentError(f"{name} has more than {limit:,} bytes.")
+    return found

@@ -1,0 +1,405 @@
+"""From an output folder to the stand-in: what a user sees after each event, and after everything that can go wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.errors import DocumentError, GitHubError
+from runner.execution.cell import plan_sha
+from runner.github.comment import Settled
+from runner.github.event import Context
+from runner.github.publish import CommentMode, Published, Wishes, publish
+from runner.github.stamp import Stamp
+from runner.model.words import Status, VerdictWord
+from tests.github_server.faults import Fault, Harm
+from tests.github_server.server import GitHubServer
+from tests.github_server.state import READ, Pull, Token
+from tests.integration.github.conftest import HEAD, Connect, stamp
+from tests.unit.github.conftest import make_matrix
+
+PAYLOADS = Path(__file__).parents[2] / "unit" / "github" / "payloads"
+POST_COMMENT = "POST /issues/{issue_number}/comments"
+GET_COMMENTS = "GET /issues/{issue_number}/comments"
+GET_PULL = "GET /pulls/{pull_number}"
+PATCH = "PATCH /issues/comments/{comment_id}"
+REACT = "POST /issues/comments/{comment_id}/reactions"
+JOBS = "GET /actions/runs/{run_id}/attempts/{attempt_number}/jobs"
+Run = Callable[..., Published]
+
+
+class Step:
+    """One step of a job: its folder, variables, log and files."""
+
+    def __init__(self, folder: Path, server: GitHubServer) -> None:
+        self.folder = folder
+        self.server = server
+        self.out = folder / "out"
+        self.log: list[str] = []
+        self.pull_head = "octo/kernels"
+        self.environ = {
+            "GITHUB_EVENT_NAME": "pull_request",
+            "GITHUB_REPOSITORY": "octo/kernels",
+            "GITHUB_SHA": "f" * 40,
+            "GITHUB_REF": "refs/pull/7/merge",
+            "GITHUB_RUN_ID": "9001",
+            "GITHUB_RUN_NUMBER": "41",
+            "GITHUB_RUN_ATTEMPT": "1",
+            "GITHUB_WORKFLOW_REF": "octo/kernels/.github/workflows/kernels.yml@refs/pull/7/merge",
+            "GITHUB_API_URL": server.url,
+            "GITHUB_SERVER_URL": "https://github.example",
+            "GITHUB_WORKSPACE": "/",
+            "GITHUB_OUTPUT": str(folder / "output"),
+            "GITHUB_STEP_SUMMARY": str(folder / "summary"),
+        }
+
+    def write(self, *statuses: Status) -> None:
+        """The output folder of a run in which the cells ended so."""
+        matrix = make_matrix(statuses)
+        plan = matrix.plan.model_copy(update={"matrix": "sm90"})
+        plan.write(self.out / "plan.json")
+        matrix.verdict.write(self.out / "verdict.json")
+        for cell in plan.cells:
+            if result := matrix.results.get(cell.key.id):
+                sha = plan_sha(cell, plan.environment(cell.environment))
+                path = self.out / "cells" / cell.key.id / "result.json"
+                result.model_copy(update={"plan_sha": sha}).write(path)
+
+    def event(self, name: str) -> dict[str, Any]:
+        """An event of the repository, about pull request 7."""
+        data: dict[str, Any] = json.loads((PAYLOADS / f"{name}.json").read_text(encoding="utf-8"))
+        data["repository"]["full_name"] = "octo/kernels"
+        if name == "pull_request":
+            pull = data["pull_request"]
+            pull["number"], pull["head"]["sha"] = 7, HEAD
+            pull["head"]["repo"]["full_name"] = self.pull_head
+            pull["base"]["repo"]["full_name"] = "octo/kernels"
+        if name == "workflow_run":
+            run = data["workflow_run"]
+            run |= {"event": "pull_request", "head_sha": HEAD, "head_branch": "topic", "pull_requests": []}
+            run |= {"path": ".github/workflows/kernels.yml", "conclusion": "failure"}
+            run["head_repository"]["full_name"] = "mallory/kernels"
+        self.environ["GITHUB_EVENT_NAME"] = name
+        return data
+
+    @property
+    def summary(self) -> str:
+        return (self.folder / "summary").read_text(encoding="utf-8")
+
+    @property
+    def outputs(self) -> str:
+        return (self.folder / "output").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def step(tmp_path: Path, server: GitHubServer) -> Step:
+    made = Step(tmp_path, server)
+    made.write(Status.PASS, Status.FAIL)
+    return made
+
+
+@pytest.fixture
+def run(step: Step, connect: Connect) -> Run:
+    """Publish: `run(event, **wishes)`."""
+
+    def run_it(event: str = "pull_request", *, token: str = "token", timeout: float = 30.0, **wishes: Any) -> Published:  # noqa: S107
+        return publish(
+            step.out,
+            step.environ,
+            step.event(event),
+            lambda _: connect(token, timeout),
+            wishes=Wishes(**wishes),
+            say=step.log.append,
+            delimiter="delimiter",
+        )
+
+    return run_it
+
+
+def test_a_pull_request_gets_comment_summary_outputs_and_annotations(
+    server: GitHubServer, step: Step, run: Run
+) -> None:
+    server.state.jobs[9001, 1] = [
+        {"name": "matrix / job-cell-1", "html_url": "https://github.example/octo/kernels/actions/runs/9001/job/5"},
+        {"name": "matrix / job-cell-0", "html_url": "https://evil.example/"},
+    ]
+    done = run()
+    assert done.problems == ()
+    (body,) = server.state.bodies()
+    assert body.startswith(f"{stamp(41)}\n## ❌ FAIL: 1 of 2 cells")
+    assert "[`cell-1`](https://github.example/octo/kernels/actions/runs/9001/job/5)" in body
+    assert "evil" not in body
+    assert step.summary.startswith("## ❌ FAIL")
+    assert "verdict<<delimiter\nFAIL\ndelimiter\n" in step.outputs
+    assert any(said.startswith("::error file=project/tests/test_add.py") for said in step.log)
+    assert done.exit_code(strict=False) == done.exit_code(strict=True) == 1
+
+
+def test_a_green_run_clears_a_red_comment_in_every_mode_but_off(server: GitHubServer, step: Step, run: Run) -> None:
+    for mode in (CommentMode.ALWAYS, CommentMode.CHANGES, CommentMode.PROBLEMS):
+        server.state.comments.clear()
+        server.state.comment(7, f"{stamp(40)}\nFAIL")
+        step.write(Status.PASS)
+        run(comment=mode)
+        (body,) = server.state.bodies()
+        assert body.startswith(f"{stamp(41)}\n## ✅ PASS")
+    server.state.comments.clear()
+    server.state.comment(7, f"{stamp(40)}\nFAIL")
+    run(comment=CommentMode.OFF)
+    assert server.state.bodies() == [f"{stamp(40)}\nFAIL"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "count"),
+    [
+        (CommentMode.ALWAYS, Status.PASS, 1),
+        (CommentMode.CHANGES, Status.PASS, 0),
+        (CommentMode.CHANGES, Status.FAIL, 1),
+        (CommentMode.PROBLEMS, Status.PASS, 0),
+        (CommentMode.PROBLEMS, Status.NO_RESULT, 1),
+        (CommentMode.OFF, Status.FAIL, 0),
+    ],
+)
+def test_when_a_first_comment_is_written(
+    server: GitHubServer, step: Step, run: Run, mode: CommentMode, status: Status, count: int
+) -> None:
+    step.write(status)
+    run(comment=mode)
+    assert len(server.state.bodies()) == count
+
+
+@pytest.mark.parametrize("event", ["push", "schedule", "workflow_dispatch", "merge_group"])
+def test_events_without_a_pull_request_write_the_summary_and_ask_github_nothing(
+    server: GitHubServer, step: Step, run: Run, event: str
+) -> None:
+    step.environ["GITHUB_REF"] = "refs/heads/main"
+    done = run(event)
+    assert server.requests == []
+    assert step.summary.startswith("## ❌ FAIL")
+    assert done.comment is None
+    assert done.exit_code(strict=True) == 1
+
+
+def test_a_rerun_replaces_what_its_first_attempt_said(server: GitHubServer, step: Step, run: Run) -> None:
+    run()
+    step.environ["GITHUB_RUN_ATTEMPT"] = "2"
+    step.write(Status.PASS, Status.PASS)
+    run()
+    (body,) = server.state.bodies()
+    assert body.startswith(f"{stamp(41, attempt=2)}\n## ✅ PASS: ")
+
+
+def test_a_lost_cell_has_a_row(server: GitHubServer, step: Step, run: Run) -> None:
+    step.write(Status.PASS, Status.NO_RESULT)
+    done = run()
+    assert done.exit_code(strict=False) == 3
+    (body,) = server.state.bodies()
+    assert "❔ no result" in body
+
+
+class TestForks:
+    """A fork's run tests with a read-only token; the end of that run publishes."""
+
+    def fork(self, server: GitHubServer) -> None:
+        server.state.pulls[7] = Pull(7, HEAD, "topic", "mallory/kernels")
+        server.state.pulls[8] = Pull(8, HEAD, "topic", "other/kernels")
+        server.state.pulls[9] = Pull(9, "c" * 40, "topic", "mallory/kernels")
+
+    def test_the_pull_request_is_found_by_repository_branch_and_commit(
+        self, server: GitHubServer, step: Step, run: Run
+    ) -> None:
+        self.fork(server)
+        done = run("workflow_run")
+        assert done.problems == ()
+        assert [comment.issue for comment in server.state.comments.values()] == [7]
+        (body,) = server.state.bodies()
+        assert Stamp.read(body) == Stamp("sm90@.github/workflows/kernels.yml", HEAD, 163, 1)
+        assert "This result was made by a run of a fork's code" in body
+        assert not any(said.startswith("::error") for said in step.log), "the checkout is another commit"
+
+    def test_a_pass_of_a_run_that_failed_is_doubted(self, server: GitHubServer, step: Step, run: Run) -> None:
+        self.fork(server)
+        step.write(Status.PASS)
+        run("workflow_run")
+        assert (
+            "> The run ended with `failure` although its result says PASS: believe the run." in server.state.bodies()[0]
+        )
+
+    def test_nobody_elses_pull_request_is_taken(self, server: GitHubServer, step: Step, run: Run) -> None:
+        self.fork(server)
+        del server.state.pulls[7]
+        done = run("workflow_run")
+        assert done.comment is not None
+        assert done.comment.settled is Settled.NO_PULL
+        assert server.state.bodies() == []
+
+    def test_the_forks_own_run_says_why_it_writes_no_comment(self, server: GitHubServer, step: Step, run: Run) -> None:
+        step.pull_head = "mallory/kernels"
+        run()
+        assert any("No comment: the token of a fork's run is read-only" in said for said in step.log)
+        assert server.requests == []
+
+
+FAULTS: list[tuple[str, Fault, str]] = [
+    (f"{status} at {operation}", Fault(operation, status=status), said)
+    for operation in (GET_PULL, GET_COMMENTS, POST_COMMENT)
+    for status, said in [
+        (401, "token is not valid"),
+        (403, "permissions: pull-requests: "),
+        (404, "not there"),
+        (410, "was deleted"),
+        (422, "malformed or spam"),
+        (429, "Run this job again"),
+        (500, "fault of its own"),
+        (503, "fault of its own"),
+    ]
+]
+FAULTS += [
+    (f"{harm.name} at {operation}", Fault(operation, harm), "could not be reached or did not answer whole")
+    for operation in (GET_PULL, GET_COMMENTS, POST_COMMENT)
+    for harm in (Harm.RESET, Harm.LOST, Harm.TRUNCATED, Harm.SILENT, Harm.SILENT_AFTER)
+    if operation != POST_COMMENT or harm in {Harm.RESET, Harm.SILENT}
+]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("status", [Status.PASS, Status.FAIL])
+@pytest.mark.parametrize(("fault", "said"), [case[1:] for case in FAULTS], ids=[case[0] for case in FAULTS])
+def test_a_comment_that_fails_is_told_and_hides_nothing(
+    server: GitHubServer, step: Step, run: Run, fault: Fault, said: str, status: Status, strict: bool
+) -> None:
+    fault.seen = 0
+    server.faults.append(fault)
+    step.write(status)
+    done = run(timeout=0.05 if fault.harm in {Harm.SILENT, Harm.SILENT_AFTER} else 30.0)
+    (problem,) = done.problems
+    assert said in problem.remedy
+    warnings = [text for text in step.log if text.startswith("::warning title=triton-compat::Could not be published: ")]
+    assert len(warnings) == 1
+    assert "Could not be published" in step.summary
+    word = VerdictWord.PASS if status is Status.PASS else VerdictWord.FAIL
+    assert done.verdict.verdict is word
+    assert f"verdict<<delimiter\n{word.value}\n" in step.outputs
+    assert step.summary.startswith(("## ✅ PASS", "## ❌ FAIL"))
+    assert done.exit_code(strict=strict) == (20 if strict and status is Status.PASS else word.exit_code)
+
+
+@pytest.mark.parametrize("exists", [False, True], ids=["first", "later"])
+@pytest.mark.parametrize("harm", [Harm.LOST, Harm.TRUNCATED, Harm.APPLIED_THEN_STATUS, Harm.SILENT_AFTER])
+@pytest.mark.parametrize("operation", [POST_COMMENT, PATCH, REACT])
+def test_an_answer_that_was_lost_once_leaves_one_comment_and_no_problem(
+    server: GitHubServer, run: Run, operation: str, harm: Harm, exists: bool
+) -> None:
+    if exists:
+        server.state.comment(7, f"{stamp(40)}\nold")
+    server.faults.append(Fault(operation, harm, status=502, times=1))
+    done = run(timeout=0.2 if harm is Harm.SILENT_AFTER else 30.0)
+    assert done.problems == ()
+    (body,) = server.state.bodies()
+    assert body.startswith(f"{stamp(41)}\n")
+
+
+def test_too_few_permissions_for_links_cost_the_links_alone(server: GitHubServer, step: Step, run: Run) -> None:
+    server.tokens["token"] = Token(permissions={"pull-requests": "write"})
+    assert run().problems == ()
+    assert len(server.state.bodies()) == 1
+
+
+def test_a_read_only_token_is_told_the_line_that_lacks(server: GitHubServer, step: Step, run: Run) -> None:
+    server.tokens["token"] = Token(permissions={"pull-requests": READ})
+    (problem,) = run().problems
+    assert "permissions: pull-requests: write" in problem.remedy
+    assert "permissions: pull-requests: write" in step.summary
+
+
+def test_no_token_at_all_is_a_problem_like_others(step: Step, server: GitHubServer) -> None:
+    def refuse(_: Context) -> Any:
+        raise GitHubError("There is no token.", remedy="Set token.")
+
+    done = publish(
+        step.out,
+        step.environ,
+        step.event("pull_request"),
+        refuse,
+        wishes=Wishes(),
+        say=step.log.append,
+        delimiter="delimiter",
+    )
+    assert [problem.message for problem in done.problems] == ["There is no token."]
+    assert "Could not be published: There is no token. Set token." in step.summary
+
+
+@pytest.mark.parametrize(
+    ("status", "conclusion"),
+    [(Status.PASS, "success"), (Status.FAIL, "failure"), (Status.NO_RESULT, "action_required")],
+)
+def test_a_check_run_says_the_verdict(
+    server: GitHubServer, step: Step, run: Run, status: Status, conclusion: str
+) -> None:
+    step.write(status)
+    assert run(check=True, comment=CommentMode.OFF).problems == ()
+    (check,) = server.state.checks.values()
+    assert (check["head_sha"], check["conclusion"]) == (HEAD, conclusion)
+    assert server.state.bodies() == []
+    if status is Status.FAIL:
+        (place,) = check["output"]["annotations"]
+        assert (place["path"], place["start_line"]) == ("project/tests/test_add.py::test_add", 1)
+
+
+def test_a_check_whose_answer_was_lost_is_looked_up(server: GitHubServer, run: Run) -> None:
+    server.faults.append(Fault("POST /check-runs", Harm.LOST))
+    assert run(check=True).problems == ()
+    assert len(server.state.checks) == 1
+    server.state.checks.clear()
+    server.faults[:] = [Fault("POST /check-runs", Harm.RESET)]
+    assert len(run(check=True).problems) == 1
+
+
+class TestHostileFolders:
+    """What a fork's artifact can hold."""
+
+    def test_a_link_to_a_file_of_the_machine_is_not_followed(self, step: Step, run: Run, tmp_path: Path) -> None:
+        secret = tmp_path / "secret"
+        (step.out / "verdict.json").rename(secret)
+        (step.out / "verdict.json").symlink_to(secret)
+        with pytest.raises(DocumentError, match=r"verdict\.json could not be read"):
+            run()
+
+    def test_a_linked_folder_is_not_followed(self, step: Step, run: Run, tmp_path: Path) -> None:
+        (step.out / "cells").rename(tmp_path / "elsewhere")
+        (step.out / "cells").symlink_to(tmp_path / "elsewhere")
+        run()
+        assert sum("cannot be read" in said for said in step.log) == 2
+
+    def test_a_pipe_does_not_hang(self, step: Step, run: Run) -> None:
+        (step.out / "plan.json").unlink()
+        os.mkfifo(step.out / "plan.json")
+        with pytest.raises(DocumentError, match="no plain file"):
+            run()
+
+    def test_a_huge_file_is_refused(self, step: Step, run: Run) -> None:
+        with (step.out / "verdict.json").open("r+b") as stream:
+            stream.truncate(65 * 2**20)
+        with pytest.raises(DocumentError, match="more than 67,108,864 bytes"):
+            run()
+
+    @pytest.mark.parametrize("text", ["[" * 100_000, "{", "\udcff", '{"schema": "triton-compat/result/1", "more": 1}'])
+    def test_a_damaged_result_costs_its_own_facts_alone(
+        self, step: Step, run: Run, server: GitHubServer, text: str
+    ) -> None:
+        path = step.out / "cells" / "cell-0" / "result.json"
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+        run()
+        assert any("cell-0 has a result that cannot be read" in said for said in step.log)
+        assert "1 result is there that cannot be used" in server.state.bodies()[0]
+
+    def test_a_result_of_another_plan_is_not_shown(self, step: Step, run: Run) -> None:
+        path = step.out / "cells" / "cell-0" / "result.json"
+        path.write_text(path.read_text(encoding="utf-8").replace('"plan_sha": "', '"plan_sha": "x'), encoding="utf-8")
+        run()
+        assert any("another plan" in said for said in step.log)
