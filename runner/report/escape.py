@@ -38,7 +38,7 @@ def visible(text: str) -> str:
 
 def line(text: str, limit: int = MESSAGE_LIMIT) -> str:
     """One bounded, visible line, safe to print into a log: it starts no workflow command."""
-    return _COMMAND.sub(r"\1: ", _fit(text, limit))
+    return _harmless(_fit(text, limit))
 
 
 def first_line(text: str | None, limit: int = MESSAGE_LIMIT) -> str:
@@ -57,7 +57,7 @@ def block(text: str, *, lines: int = BLOCK_LINES, limit: int = BLOCK_LIMIT) -> s
     if len(rows) > lines:
         head = lines // 2
         rows = [*rows[:head], f"… {len(rows) - lines} lines left out …", *rows[-(lines - head) :]]
-    return "\n".join(_COMMAND.sub(r"\1: ", visible(row)).rstrip() for row in rows)
+    return "\n".join(_harmless(visible(row)).rstrip() for row in rows)
 
 
 def code(text: str, limit: int = NAME_LIMIT) -> str:
@@ -94,6 +94,11 @@ def fenced(text: str, *, lines: int = BLOCK_LINES, limit: int = BLOCK_LIMIT) -> 
     longest = max((len(run) for run in re.findall("`+", content)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{content}\n{fence}"
+
+
+def _harmless(row: str) -> str:
+    """A line that begins no workflow command."""
+    return _COMMAND.sub(r"\1: ", row) if "::" in row else row
 
 
 def _fit(text: str, limit: int) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from junitparser import Error, Failure, Skipped, TestCase, TestSuite
 from junitparser.junitparser import FinalResult
@@ -33,9 +35,18 @@ _RESULTS: dict[Outcome, tuple[type[FinalResult], str]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """One cell as the text of its `testsuite` element, with its counts (`milliseconds` among them)."""
+
+    cell: str
+    text: str
+    counts: Counter[str]
+
+
 def render(result: CellResult) -> str:
     """One cell as a `testsuites` document with one suite, named by the cell's id."""
-    return _document([_suite(result.cell, result, weigh(result.cell, result))])
+    return join([_suite(result.cell, result, weigh(result.cell, result))])
 
 
 def render_all(plan: Plan, results: Mapping[str, CellResult]) -> str:
@@ -44,40 +55,41 @@ def render_all(plan: Plan, results: Mapping[str, CellResult]) -> str:
     A cell whose status no test shows (nothing arrived, unavailable, infra, the GIL came on) gets one more case called
     `(cell)`: skipped when it is unavailable, an error or a failure otherwise.
     """
-    suites = []
+    return join(suites(plan, results))
+
+
+def suites(plan: Plan, results: Mapping[str, CellResult]) -> Iterator[Suite]:
+    """The suite of every expected cell, as text already: the trees of a large matrix are never in memory together."""
     for cell in plan.cells:
         result = results.get(cell.key.id)
         unavailable = plan.environment(cell.environment).unavailable
-        suites.append(_suite(cell.key, result, weigh(cell.key, result, planned_unavailable=unavailable)))
-    return _document(suites)
+        yield _suite(cell.key, result, weigh(cell.key, result, planned_unavailable=unavailable))
 
 
-def _document(suites: Iterable[tuple[str, Counter[str]]]) -> str:
-    """Join suites that are text already, so that the trees of a large matrix are never in memory together."""
+def join(found: Iterable[Suite]) -> str:
+    """A `testsuites` document of these suites."""
     texts, total = [], Counter[str]()
-    for text, counts in suites:
-        texts.append(text)
-        total.update(counts)
+    for suite in found:
+        texts.append(suite.text)
+        total.update(suite.counts)
     said = " ".join(f'{name}="{total[name]}"' for name in ("tests", "failures", "errors", "skipped"))
-    time = total["milliseconds"] / 1000
-    root = f'<testsuites name="triton-compat" {said} time="{time}">'
+    root = f'<testsuites name="triton-compat" {said} time="{total["milliseconds"] / 1000}">'
     return f"{_DECLARATION}{root}\n{''.join(texts)}</testsuites>\n"
 
 
-def _suite(key: CellKey, result: CellResult | None, weighed: Weighed) -> tuple[str, Counter[str]]:
-    """One suite as text and its counts: tests, failures, errors, skipped, milliseconds."""
+def _suite(key: CellKey, result: CellResult | None, weighed: Weighed) -> Suite:
     suite = TestSuite(key.id)
     for name, value in _properties(key, result, weighed):
         suite.add_property(name, line(value, _NAME_LIMIT))
     cases = [_case(test) for test in result.tests] if result else []
-    counts = Counter({"tests": 0, "failures": 0, "errors": 0, "skipped": 0, "milliseconds": 0})
+    seconds = sum(_seconds(test) for test in result.tests) if result else 0.0
+    counts = Counter({"tests": 0, "failures": 0, "errors": 0, "skipped": 0, "milliseconds": round(1000 * seconds)})
     cell_case = _cell_case(key, weighed, [kind for _, kind in cases])
     for case, kind in [*cases, *([cell_case] if cell_case else [])]:
         suite.append(case)
         counts["tests"] += 1
         if kind is not None:
             counts[{Failure: "failures", Error: "errors", Skipped: "skipped"}[kind]] += 1
-        counts["milliseconds"] += round(1000 * (case.time or 0.0))
     suite.tests, suite.failures, suite.errors, suite.skipped = (
         counts[name] for name in ("tests", "failures", "errors", "skipped")
     )
@@ -85,7 +97,7 @@ def _suite(key: CellKey, result: CellResult | None, weighed: Weighed) -> tuple[s
     stamp = _timestamp(result.started) if result else None
     if stamp is not None:
         suite.timestamp = stamp
-    return suite.tostring().decode().removeprefix(_DECLARATION) + "\n", counts
+    return Suite(key.id, suite.tostring().decode().removeprefix(_DECLARATION) + "\n", counts)
 
 
 def _properties(key: CellKey, result: CellResult | None, weighed: Weighed) -> Iterable[tuple[str, str]]:
@@ -124,7 +136,7 @@ def _cell_case(
 def _case(test: TestResult) -> tuple[TestCase, type[FinalResult] | None]:
     name, classname = _names(test)
     attempt = phrases.telling_attempt(test)
-    case = TestCase(line(name, _NAME_LIMIT), line(classname, _NAME_LIMIT), _seconds(test))
+    case = TestCase(line(name, _NAME_LIMIT), _class_name(classname), _seconds(test))
     outcome = outcome_of(test)
     kind = _RESULTS.get(outcome)
     if kind is not None:
@@ -148,13 +160,19 @@ def _log(number: int, one: Attempt) -> str:
 
 
 def _names(test: TestResult) -> tuple[str, str]:
-    """Name and class name as pytest's own JUnit gives them: `test_add[8]`, `tests.test_ops.TestAdd`."""
+    """The name as pytest's own JUnit gives it, such as `test_add[8]`, and the id of what holds the test."""
     path, bracket, parameters = test.id.partition("[")
     *parents, name = path.split("::")
     if not parents:  # a file that could not be collected
         return name + bracket + parameters, ""
-    module = parents[0].removesuffix(".py").replace("/", ".")
-    return name + bracket + parameters, ".".join([module, *parents[1:]])
+    return name + bracket + parameters, "::".join(parents)
+
+
+@lru_cache(maxsize=4096)  # a file has many tests
+def _class_name(parents: str) -> str:
+    """`tests.test_ops.TestAdd` for `tests/test_ops.py::TestAdd`."""
+    file, *classes = parents.split("::")
+    return line(".".join([file.removesuffix(".py").replace("/", "."), *classes]), _NAME_LIMIT)
 
 
 def _seconds(test: TestResult) -> float:

@@ -88,11 +88,12 @@ def why(line: Line) -> str:
 
 def skip_reasons(result: CellResult) -> str:
     """`no SM90 GPU here`, or the commonest reasons with their counts."""
-    found = Counter(
-        first_line((test.attempts[0].message or "no reason given").removeprefix("Skipped: "), 120)
-        for test in result.tests
-        if test.outcome is Outcome.SKIPPED and test.attempts
+    said_by = Counter(
+        test.attempts[0].message for test in result.tests if test.outcome is Outcome.SKIPPED and test.attempts
     )
+    found = Counter[str]()
+    for message, count in said_by.items():
+        found[first_line((message or "no reason given").removeprefix("Skipped: "), 120)] += count
     if len(found) <= 1:
         return next(iter(found), "")
     said = [f"{reason} ({count})" for reason, count in found.most_common(_SKIP_REASONS)]

@@ -26,8 +26,9 @@ def write_all(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, o
     put("report.md", markdown.render(plan, results, verdict))
     put("report.html", html.render(plan, results, verdict))
     put("matrix.svg", svg.render(plan, results, verdict))
-    put("junit.xml", junit.render_all(plan, results))
-    for cell in plan.cells:
-        if cell.key.id in results:
-            put(f"cells/{cell.key.id}/junit.xml", junit.render(results[cell.key.id]))
+    suites = list(junit.suites(plan, results))
+    put("junit.xml", junit.join(suites))
+    for suite in suites:
+        if suite.cell in results:
+            put(f"cells/{suite.cell}/junit.xml", junit.join([suite]))
     return tuple(written)

@@ -42,7 +42,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
     def check(name: str, text: str) -> None:
         path = GOLDEN / name
-        if request.config.getoption("--refresh-golden"):
+        if request.config.getoption("--refresh-golden", default=False):
             path.write_text(text, encoding="utf-8")
         expected = path.read_text(encoding="utf-8") if path.exists() else ""
         if text != expected:
