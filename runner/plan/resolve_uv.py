@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,11 +26,14 @@ _KEPT_SETTINGS = re.compile(
     r"UV_(CACHE_DIR|HTTP_\w+|REQUEST_TIMEOUT|NATIVE_TLS|SYSTEM_CERTS|KEYRING_PROVIDER|INSECURE_HOST|CONCURRENT_\w+)"
 )
 _KNOWN_GLIBC = ((2, 17), (2, 28), *((2, minor) for minor in range(31, 41)))
+_PAGE_SECONDS = 600
+# How long uv trusts pages and wheels' metadata, for indexes that do not say: uv would load them again in each run.
+# It goes before --refresh, so a run that must ask again gets 0 here.
 _CONFIGURATION = """
 [[index]]
 url = {url}
 default = true
-cache-control = {{ api = "max-age=600" }}  # also for an index that says nothing of it: else each run loads each page
+cache-control = {{ api = "max-age={seconds}", files = "max-age=86400" }}
 """
 _NO_ANSWER = re.compile(
     r"Failed to fetch|error sending request|Request failed after|client error|timed out"
@@ -114,19 +117,18 @@ class Uv:
         """
         question = _Question(tuple(lines), tuple(constraints), target, tuple(built))
         offline = self._index.offline or self._index.is_down
-        stale = question.names - self._fresh
-        done = self._run(question, stale, offline=offline)
-        while not done.returncode and not offline and (late := _versions(done.stdout).keys() - stale - self._fresh):
-            stale |= late
-            done = self._run(question, stale, offline=False)
+        ask_again = not question.names <= self._fresh
+        done = self._run(question, offline=offline, ask_again=ask_again)
+        if not (done.returncode or offline or ask_again or _versions(done.stdout).keys() <= self._fresh):
+            done = self._run(question, offline=False, ask_again=True)
         if done.returncode and not offline and _NO_ANSWER.search(done.stderr):
-            done = self._run(question, frozenset(), offline=True)
+            done = self._run(question, offline=True, ask_again=False)
             if not done.returncode:
                 self._index.notice(
                     f"The package index {self._index.shown_url} did not answer uv, which used its cache instead."
                 )
         elif not offline:
-            self._fresh |= stale
+            self._fresh |= question.names | _versions(done.stdout).keys()
         return self._read(done, question)
 
     def _read(self, done: subprocess.CompletedProcess[str], question: _Question) -> Answer:
@@ -148,7 +150,7 @@ class Uv:
             ),
         )
 
-    def _run(self, question: _Question, stale: Iterable[str], *, offline: bool) -> subprocess.CompletedProcess[str]:
+    def _run(self, question: _Question, *, offline: bool, ask_again: bool) -> subprocess.CompletedProcess[str]:
         flags = ["--no-header", "--no-annotate", "--no-progress", "--color=never", "--no-sources"]
         flags += ["--no-python-downloads", "--python", sys.executable, "--only-binary", ":all:"]
         flags += ["--python-version", question.target.python_full_version]
@@ -157,13 +159,14 @@ class Uv:
             flags += ["--no-binary", name]
         if offline:
             flags.append("--offline")
-        else:
-            flags += [f"--refresh-package={name}" for name in sorted(stale)]
+        elif ask_again:
+            flags += [f"--refresh-package={name}" for name in question.built]
         # An empty folder: uv would otherwise read the workspace around the working directory.
         with tempfile.TemporaryDirectory(prefix="triton-compat-") as name:
             folder = Path(name)
             # In place of every configuration of the user's, and not among the arguments, which every user can see.
-            (folder / "uv.toml").write_text(_CONFIGURATION.format(url=json.dumps(self._index.url)), encoding="utf-8")
+            text = _CONFIGURATION.format(url=json.dumps(self._index.url), seconds=0 if ask_again else _PAGE_SECONDS)
+            (folder / "uv.toml").write_text(text, encoding="utf-8")
             (folder / "constraints.txt").write_text("\n".join([*question.constraints, ""]), encoding="utf-8")
             flags += ["--config-file", str(folder / "uv.toml"), "--constraints", str(folder / "constraints.txt")]
             command = [self._binary, "pip", "compile", *flags, "-"]

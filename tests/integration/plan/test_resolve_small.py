@@ -114,6 +114,21 @@ def test_source_is_never_built(planner: Planner) -> None:
     assert planner.unavailable(ask("src")).startswith("src 1.0 has no wheels, only source; no release of src")
 
 
+def test_source_that_a_requirement_needs_is_never_built(planner: Planner) -> None:
+    planner.index.publish("top-1.0-py3-none-any.whl", requires=["src"])
+    planner.index.publish("src-1.0-py3-none-any.whl")
+    planner.index.publish("src-2.0.tar.gz")
+    assert planner.pins(ask("top"))[0] == "src-1.0-py3-none-any.whl"
+
+
+def test_two_requirements_on_one_project_are_taken_together(planner: Planner) -> None:
+    planner.index.publish("num-1.0-py3-none-any.whl")
+    planner.index.publish(f"num-2.0-cp313-cp313-{LINUX}.whl")
+    assert planner.unavailable(ask("num>=2", "num<3")) == (
+        "num 2.0 has no wheel for cp313t (it has cp313); 1.0 is the last num with cp313t wheels"
+    )
+
+
 def test_a_yanked_release_is_not_taken_and_is_named_when_asked_for(planner: Planner) -> None:
     planner.index.publish("num-1.0-py3-none-any.whl")
     planner.index.publish("num-1.1-py3-none-any.whl", yanked="wrong sums")
@@ -267,9 +282,16 @@ def test_offline_without_what_is_needed_says_so(planner: Planner) -> None:
 def test_a_new_release_makes_the_resolution_anew(planner: Planner) -> None:
     planner.index.publish("num-1.0-py3-none-any.whl")
     assert planner.pins(ask("num"))[0] == "num-1.0-py3-none-any.whl"
-    planner.index.publish("num-1.1-py3-none-any.whl")
-    planner.environ["UV_CACHE_DIR"] = str(planner.folder / "another")  # uv keeps pages for ten minutes, too
+    planner.index.publish("num-1.1-py3-none-any.whl")  # uv has the page without it in its cache, and thinks it young
     assert planner.pins(ask("num"))[0] == "num-1.1-py3-none-any.whl"
+
+
+def test_a_new_release_of_a_requirement_of_a_requirement_counts_too(planner: Planner) -> None:
+    planner.index.publish("top-1.0-py3-none-any.whl", requires=["num"])
+    planner.index.publish("num-1.0-py3-none-any.whl")
+    assert planner.pins(ask("top"))[0] == "num-1.0-py3-none-any.whl"
+    planner.index.publish("num-1.1-py3-none-any.whl")
+    assert planner.pins(ask("top"))[0] == "num-1.1-py3-none-any.whl"
 
 
 @pytest.mark.parametrize("damage", ["", "{", '{"schema": "triton-compat/resolution/1"}', "[]"])
