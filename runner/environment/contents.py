@@ -10,7 +10,7 @@ import base64
 import csv
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 STAMP = "triton-compat.json"
@@ -36,7 +36,7 @@ def _walk(folder: Path, relative: str) -> Iterator[tuple[str, tuple[int, int]]]:
                 yield name, (state.st_size, state.st_mtime_ns)
 
 
-def difference(before: Contents, after: Contents) -> str | None:
+def difference(before: Mapping[str, object], after: Mapping[str, object]) -> str | None:
     """One clause that names the first changed path and counts the others; None when nothing changed."""
     changed = [
         *(f"{name} was written" for name in sorted(before.keys() & after.keys()) if before[name] != after[name]),

@@ -17,10 +17,11 @@ from runner.environment.lock import FolderLock
 from runner.environment.places import Places
 from runner.environment.probe import probe
 from runner.environment.progress import Progress, silent
-from runner.environment.projects import digest_of
+from runner.environment.projects import sources_of
 from runner.environment.stamp import Stamp, UsedInterpreter, read_stamp
 from runner.errors import EnvironmentFailedError, InterpreterError
 from runner.model.cell import PythonBuild
+from runner.model.document import write_whole
 from runner.model.plan import PlannedEnvironment
 
 _locks: dict[Path, FolderLock] = {}
@@ -78,7 +79,8 @@ def make_environment(
     if environment.executable is not None:
         return _named(environment, environment.executable, root, started)
     folder = store.absolute() / environment.id
-    local = {str(root / name): digest_of(root / name) for name in environment.local}
+    _hide(store)
+    local = {str(root / name): sources_of(root / name) for name in environment.local}
     with _shared_at_the_end(folder, progress) as lock:
         there = folder.exists()
         reason = _why_not_reused(folder, environment, local)
@@ -123,7 +125,7 @@ def changes_since_made(folder: Path) -> str | None:
     return "it has no stamp of completion" if stamp is None else difference(stamp.contents, contents_of(folder))
 
 
-def _why_not_reused(folder: Path, environment: PlannedEnvironment, local: dict[str, str]) -> str | None:
+def _why_not_reused(folder: Path, environment: PlannedEnvironment, local: dict[str, dict[str, str]]) -> str | None:
     if not folder.exists():
         return "it is not there"
     stamp = read_stamp(folder)
@@ -133,16 +135,27 @@ def _why_not_reused(folder: Path, environment: PlannedEnvironment, local: dict[s
         return "the plan wants other packages"
     if not stamp.interpreter.is_unchanged:
         return f"its Python {stamp.interpreter.executable} was changed or removed"
-    if stamp.local != local:
-        changed = [name for name in local if stamp.local.get(name) != local[name]]
-        return f"{', '.join(changed) or 'a local folder'} was changed"
-    return difference(stamp.contents, contents_of(folder))
+    return _changed_source(stamp, local) or difference(stamp.contents, contents_of(folder))
+
+
+def _changed_source(stamp: Stamp, local: dict[str, dict[str, str]]) -> str | None:
+    if stamp.local.keys() != local.keys():
+        return "the plan wants other local folders"
+    changes = ((name, difference(stamp.local[name], sources)) for name, sources in local.items())
+    return next((f"in {name} {change}" for name, change in changes if change), None)
+
+
+def _hide(store: Path) -> None:
+    """Keep git from listing what stands in the store: it may be below the user's project."""
+    store.mkdir(parents=True, exist_ok=True)
+    if not (ignore := store / ".gitignore").exists():
+        write_whole(ignore, "*\n")
 
 
 def _make(
     folder: Path,
     environment: PlannedEnvironment,
-    local: dict[str, str],
+    local: dict[str, dict[str, str]],
     lock: FolderLock,
     *,
     progress: Progress,
@@ -156,7 +169,6 @@ def _make(
         # The stamp goes first: a removal that is interrupted leaves a folder that is not complete.
         (folder / STAMP).unlink(missing_ok=True)
         shutil.rmtree(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
     used = UsedInterpreter.of(interpreter)
     install(
         folder,

@@ -28,19 +28,30 @@ _LACKS_BUILD_REQUIREMENTS = ("Failed to resolve requirements", "Failed to instal
 
 
 def source_files(folder: Path) -> tuple[Path, ...]:
-    """Files of a project, relative to its folder: what git does not ignore; without git all but caches and outputs."""
-    listed = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard") or ""
-    if files := [Path(name) for name in listed.split("\0") if name and (folder / name).exists()]:
-        return tuple(sorted(set(files)))
+    """Files of a project, relative to its folder: what git does not ignore; without git all but caches and outputs.
+
+    Caches and outputs by their well-known names are left out even where git would list them as new, but never what git
+    tracks: our own results may stand in a project whose .gitignore does not know them.
+    """
+    tracked = _git(folder, "ls-files", "-z", "--cached")
+    new = _git(folder, "ls-files", "-z", "--others", "--exclude-standard")
+    if tracked is not None and new is not None and (tracked or new):
+        named = [Path(name) for name in tracked.split("\0") if name]
+        named += [path for name in new.split("\0") if name and _is_source(path := Path(name))]
+        return tuple(sorted({path for path in named if (folder / path).exists()}))
     found: list[Path] = []
     for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in _NOT_SOURCE and not name.endswith(".egg-info")]
+        folders[:] = [name for name in folders if _is_source(Path(name))]
         found += [(Path(parent) / name).relative_to(folder) for name in names]
     return tuple(sorted(found))
 
 
-def digest_of(folder: Path) -> str:
-    """Digest of a project's content: paths and bytes of its source files, and the commit, from which versions are made.
+def _is_source(path: Path) -> bool:
+    return not any(part in _NOT_SOURCE or part.endswith(".egg-info") for part in path.parts)
+
+
+def sources_of(folder: Path) -> dict[str, str]:
+    """What a project holds: the digest of each source file, and the commit, from which some make their version.
 
     Raises:
         EnvironmentFailedError: there is no such folder, or nothing in it that can be installed.
@@ -50,13 +61,13 @@ def digest_of(folder: Path) -> str:
             f"{folder} cannot be installed: it has neither pyproject.toml nor setup.py",
             remedy="Correct project.install in the matrix file, or leave it out when there is nothing to install.",
         )
-    digest = hashlib.sha256((_git(folder, "describe", "--always", "--tags", "--long") or "").encode())
+    sources = {"HEAD": (_git(folder, "describe", "--always", "--tags", "--long") or "").strip()}
     for name in source_files(folder):
-        digest.update(f"\0{name}\0".encode(errors="surrogateescape"))
         if (file := folder / name).is_file():
             with file.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            sources[str(name).encode(errors="backslashreplace").decode()] = digest
+    return sources
 
 
 def build_wheel(folder: Path, python: Path, scratch: Path, *, offline: bool) -> Path:

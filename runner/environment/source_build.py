@@ -53,7 +53,9 @@ def build_archive(archive: Path, final: Path, build: PythonBuild, progress: Prog
         configure.append("--disable-gil")
     with _scratch(final) as scratch:
         stages = _Stages(f"Python {build}", log, progress)
-        stages.say(f"building {archive.name} with {jobs} jobs, about {minutes} minutes; log: {log}")
+        stages.say(
+            f"building {archive.name} with {jobs} jobs, about {minutes} minutes if the machine is idle; log: {log}"
+        )
         source = _unpack(archive, scratch / "source")
         aside = scratch / "installed"
         stages.run("configuring", configure, source)

@@ -53,7 +53,7 @@ class Stamp(Document):
     Attributes:
         fingerprint: of the `PlannedEnvironment`.
         interpreter: see `UsedInterpreter`.
-        local: for each local folder the digest of its sources.
+        local: for each local folder its sources, as `sources_of` gives them.
         contents: see `Contents`.
     """
 
@@ -61,7 +61,7 @@ class Stamp(Document):
 
     fingerprint: str
     interpreter: UsedInterpreter
-    local: dict[str, str]
+    local: dict[str, dict[str, str]]
     contents: Contents
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -170,6 +171,9 @@ def test_no_python_leaves_the_old_environment_and_frees_its_lock(
     make_environment(planned(PLUGGY), root=tmp_path, store=tmp_path, places=only313)
     with pytest.raises(InterpreterError):
         make_environment(planned(INICONFIG), root=tmp_path, store=tmp_path, places=nowhere, offline=True)
+    with (tmp_path / ".py3.13-demo.lock").open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError if this process still held it
+        fcntl.flock(other, fcntl.LOCK_UN)
     assert make_environment(planned(PLUGGY), root=tmp_path, store=tmp_path, places=only313).reused
 
 

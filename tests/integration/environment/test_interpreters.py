@@ -75,6 +75,11 @@ def test_what_is_no_python_is_refused_with_the_reason(tmp_path: Path, body: str,
     assert refusal(script(tmp_path, "python3.13", body)) == expected
 
 
+def test_one_that_answers_and_then_dies_is_refused(python313: Interpreter, tmp_path: Path) -> None:
+    path = script(tmp_path, "python3.13", f'"{python313.executable}" "$@"; kill -SEGV $$')
+    assert refusal(path).startswith("was killed by SIGSEGV and said 'triton-compat-interpreter:")
+
+
 def test_one_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
     path = script(tmp_path, "python3.13", f"sleep 1000 & echo $! > {tmp_path}/child; wait")
     assert refusal(path, seconds=1.0) == "did not end within 1 s and said nothing"

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from runner.environment.contents import difference
 from runner.environment.environments import make_environment
 from runner.environment.places import Places
 from runner.environment.process import run
-from runner.environment.projects import digest_of, source_files
+from runner.environment.projects import source_files, sources_of
 from runner.errors import EnvironmentFailedError
 from tests.integration.environment.conftest import PLUGGY, SETUPTOOLS, Planned
 
@@ -59,19 +60,31 @@ def test_without_git_caches_and_outputs_are_no_source(tmp_path: Path) -> None:
     assert source_files(tmp_path) == (Path("a.py"), Path("pkg/b.py"))
 
 
-def test_the_digest_follows_bytes_names_and_commits(project: Path) -> None:
-    first = digest_of(project)
-    assert digest_of(project) == first
+def test_a_change_of_bytes_of_names_or_of_the_commit_is_named(project: Path) -> None:
+    first = sources_of(project)
+    assert difference(first, sources_of(project)) is None
     init = project / "src" / "hello" / "__init__.py"
     init.write_text("ANSWER = 42\n")
-    changed = digest_of(project)
-    init.rename(init.with_name("other.py"))
-    assert len({first, changed, digest_of(project)}) == 3
+    assert difference(first, sources_of(project)) == "src/hello/__init__.py was written"
+    init.write_text("ANSWER = 41\n")
+    (project / "output.txt").write_text("a test wrote this")
+    assert difference(first, sources_of(project)) == "output.txt is new"
+    (project / "output.txt").unlink()
+    git(project, "tag", "v2.0")
+    assert difference(first, sources_of(project)) == "HEAD was written"
+
+
+def test_our_own_results_and_caches_are_no_source_where_git_does_not_ignore_them(project: Path) -> None:
+    first = sources_of(project)
+    for name in (".triton-compat/cells/a/log.txt", ".nox/x/pyvenv.cfg", "src/hello/__pycache__/a.pyc"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("")
+    assert sources_of(project) == first
 
 
 def test_a_folder_that_cannot_be_installed_is_said(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentFailedError, match=r"neither pyproject\.toml nor setup\.py"):
-        digest_of(tmp_path)
+        sources_of(tmp_path)
 
 
 @pytest.mark.network
@@ -92,7 +105,7 @@ def test_it_is_built_for_the_environment_and_its_folder_stays_clean(
 
     (project / "src" / "hello" / "__init__.py").write_text("ANSWER = 42\n")
     again = make_environment(wanted, root=tmp_path, store=tmp_path / "store", places=only313)
-    assert again.reason == f"{project} was changed"
+    assert again.reason == f"in {project} src/hello/__init__.py was written"
     assert run([again.python, "-I", "-c", code], timeout=60).output.startswith("42 ")
 
 
