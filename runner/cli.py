@@ -57,14 +57,35 @@ def build_parser() -> argparse.ArgumentParser:
         "--begin", action="store_true", help="begin a run: keep results of an interrupted run, drop others"
     )
     plan.add_argument("--fresh", action="store_true", help="with --begin: keep no earlier result")
+    plan.add_argument("--github", action="store_true", help="also write the outputs of a step of GitHub Actions")
+    plan.add_argument(
+        "--runner", action="append", default=[], metavar="LABEL", help="with --github: for cells that name no machine"
+    )
+    plan.add_argument("--fork-approved", action="store_true", help="with --github: a person has read this fork's code")
 
     cell = _command(subparsers, "cell", "Run one cell on this machine.")
     cell.add_argument("id", help="the cell's id, as in plan.json")
     cell.add_argument("--plan", type=Path, help="the plan (default: plan.json in the output folder)")
+    cell.add_argument("--root", type=Path, help="the project's root here, when the plan was made on another machine")
     cell.add_argument("--offline", action="store_true", help="install from caches alone")
 
     _command(subparsers, "judge", "Results to verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL.")
     _command(subparsers, "report", "Render report.md, report.html, matrix.svg and junit.xml, and print the table.")
+    gather = _command(subparsers, "gather", "Bring results that other machines uploaded into the output folder.")
+    gather.add_argument("downloads", type=Path, help="the folder with one folder for each downloaded artifact")
+    publish = _command(subparsers, "publish", "Write comment, job summary and outputs on GitHub; exits as judge does.")
+    publish.add_argument(
+        "--comment",
+        choices=["always", "changes", "problems", "off"],
+        default="always",
+        help="when a pull request gets a comment (default: %(default)s)",
+    )
+    publish.add_argument(
+        "--author", default="github-actions[bot]", help="login under which the token writes (default: %(default)s)"
+    )
+    publish.add_argument("--check", action="store_true", help="also write a check run")
+    publish.add_argument("--no-annotations", dest="annotations", action="store_false", help="no marks at failing lines")
+    publish.add_argument("--strict", action="store_true", help="exit 20 when a PASS could not be published")
     audit = _command(subparsers, "audit", "Every extension module of an environment, and what it does to the GIL.")
     audit.add_argument("python", nargs="?", help="a Python or the folder of an environment (default: this one)")
     audit.add_argument("--cache", type=Path, action="append", default=[], help="also modules compiled into this folder")

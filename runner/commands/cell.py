@@ -28,6 +28,8 @@ CANNOT_TELL = 3
 def run(options: argparse.Namespace) -> int:
     """Run one cell unless it is finished; exit 0 pass, 1 fail, 3 when it cannot tell (unavailable among them)."""
     plan = Plan.read(options.plan or options.out / "plan.json")
+    if options.root is not None:
+        plan = plan.model_copy(update={"root": str(options.root.resolve())})
     cell = plan.cell(options.id)
     if cell is None:
         known = ", ".join(cell.key.id for cell in plan.cells[:5])

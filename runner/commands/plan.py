@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import secrets
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 from runner import __version__
 from runner.commands.begin import begin_run
 from runner.environment.probe import probe
+from runner.github.planned import hand_on, read_payload
 from runner.model.cell import PythonBuild
 from runner.model.plan import Plan
 from runner.plan.assemble import make_plan
@@ -35,6 +37,16 @@ def run(options: argparse.Namespace) -> int:
     )
     for notice in index.notices:
         print(f"triton-compat: {notice}", file=sys.stderr)
+    if options.github:
+        hand_on(
+            plan,
+            os.environ,
+            read_payload(os.environ),
+            default_runner=options.runner or ["ubuntu-latest"],
+            approved=options.fork_approved,
+            say=print,
+            delimiter=f"triton-compat-{secrets.token_hex(16)}",
+        )
     if options.begin:
         print(begin_run(plan, options.out, fresh=options.fresh), file=sys.stderr)
     else:

@@ -73,7 +73,7 @@ def read_bounded(kind: type[D], out: Path, name: str, limit: int = MOST_BYTES) -
         DocumentError: it is not, or does not fit its schema.
     """
     try:
-        text = _read(out, Path(name), limit).decode("utf-8")
+        text = read_file(out, Path(name), limit).decode("utf-8")
         return kind.parse(text, name)
     except (OSError, UnicodeDecodeError) as error:
         raise DocumentError(f"{name} could not be read: {error}") from error
@@ -81,8 +81,15 @@ def read_bounded(kind: type[D], out: Path, name: str, limit: int = MOST_BYTES) -
         raise DocumentError(f"{name} is nested too deeply.") from error
 
 
-def _read(out: Path, name: Path, limit: int) -> bytes:
-    """Follow no link below `out`: an artifact can hold one that leads to a file of this machine."""
+def read_file(out: Path, name: Path, limit: int) -> bytes:
+    """A plain file below `out` of at most `limit` bytes.
+
+    No link below `out` is followed: an artifact can hold one that leads to a file of this machine.
+
+    Raises:
+        OSError: there is none, or a link is on the way.
+        DocumentError: it is no plain file, or too large.
+    """
     folder = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for part in name.parent.parts:
