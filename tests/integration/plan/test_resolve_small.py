@@ -294,6 +294,19 @@ def test_a_new_release_of_a_requirement_of_a_requirement_counts_too(planner: Pla
     assert planner.pins(ask("top"))[0] == "num-1.1-py3-none-any.whl"
 
 
+def test_a_new_release_counts_where_only_a_later_request_of_the_run_needs_the_project(planner: Planner) -> None:
+    planner.index.publish(f"triton-3.7.0-cp312-cp312-{LINUX}.whl")
+    planner.index.publish("top-1.0-py3-none-any.whl", requires=["num; python_version >= '3.13'"])
+    planner.index.publish("num-1.0-py3-none-any.whl")
+    planner.resolve(ask("top"))
+    planner.index.publish("num-1.1-py3-none-any.whl")
+    client = PackageIndex(planner.index.url, cache=planner.folder / "index", retries=0, max_age=0)
+    resolver = make_resolver(client, PLATFORM, planner.environ)
+    resolver.resolve([ask("top", python="3.12")])
+    (found,) = resolver.resolve([ask("top")])
+    assert found.pins[0].filename == "num-1.1-py3-none-any.whl"
+
+
 @pytest.mark.parametrize("damage", ["", "{", '{"schema": "triton-compat/resolution/1"}', "[]"])
 def test_a_damaged_entry_is_made_anew(planner: Planner, damage: str) -> None:
     first = planner.resolve(ask())
