@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 PASS or done, 1 FAIL, 3 CANNOT TELL, or the exit code of the error (10 and above).
     """
     options = build_parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a test's name may hold what the terminal's encoding lacks
+            stream.reconfigure(errors="backslashreplace")
     try:
         return commands.run(options)
     except TritonCompatError as error:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from runner.errors import DocumentError
+from runner.model.document import write_whole
 from runner.model.plan import Plan
 
 _FILES = ("verdict.json", "plan.json", "cells", "report.md", "report.html", "matrix.svg", "junit.xml")
@@ -27,6 +28,7 @@ def begin_run(plan: Plan, out: Path, *, fresh: bool) -> str:
     Returns:
         One sentence that says what was kept.
     """
+    write_whole(out / ".gitignore", "*\n")  # results are no source of the project, wherever the folder lies
     kept = _interrupted_plan(out)
     if kept is not None and not fresh and _same(kept, plan):
         plan.write(out / "plan.json")

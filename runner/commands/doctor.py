@@ -11,11 +11,12 @@ from rich.text import Text
 from runner.environment.doctor import survey
 
 
-def run(_: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print one row for each thing that a cell needs; exit 0, for a machine that lacks a thing may not need it."""
     table = Table(box=None, pad_edge=False, show_header=False)
-    for check in survey():
-        mark = Text("ok", style="green") if check.ok else Text("lacks", style="red")
+    for check in survey(folder=options.out.parent):
+        style = "green" if check.ok else "red" if check.needed else "yellow"
+        mark = Text("ok" if check.ok else "lacks", style=style)
         text = Text(check.detail)
         if not check.ok and check.remedy:
             text.append(f"\n{check.remedy}", style="bold")

@@ -51,7 +51,16 @@ class Line:
     def is_plain_pass(self) -> bool:
         """A pass about which there is nothing more to say."""
         counts = self.verdict.counts
-        return self.verdict.status is Status.PASS and set(counts) == {Outcome.PASSED} and not self.verdict.reason
+        plain = self.verdict.status is Status.PASS and set(counts) == {Outcome.PASSED} and not self.verdict.reason
+        return plain and not self.gil_came_back
+
+    @property
+    def gil_came_back(self) -> bool:
+        """A free-threaded build that began without the GIL and ended with it: what ran says little about threads."""
+        if self.result is None:
+            return False
+        gil = self.result.gil
+        return gil.enabled_at_start is False and gil.enabled_at_end is True
 
 
 @dataclass(frozen=True, slots=True)

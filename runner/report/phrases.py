@@ -51,7 +51,8 @@ def short(line: Line) -> str:
     word = status_word(line.verdict.status)
     if line.verdict.status is Status.PASS:
         others = sum(line.verdict.counts.values()) - line.skipped
-        return f"{word} {others}" + (f", {line.skipped} skipped" if line.skipped else "")
+        skipped = f", {line.skipped} skipped" if line.skipped else ""
+        return f"{word} {others}{skipped}" + (", GIL back on" if line.gil_came_back else "")
     if line.verdict.status is Status.FAIL:
         count = f" {line.bad}/{line.total}" if line.bad else ""
         return f"{'expected ' if line.verdict.expected else ''}{word}{count}"
@@ -71,9 +72,21 @@ def counts_in_words(line: Line) -> str:
     return said + (f", of {line.total} planned" if said and sum(counts.values()) != line.total else "")
 
 
+def gil_note(line: Line) -> str:
+    """`the GIL was switched back on by triton._C.libtriton in tests/test_add.py`; empty when it was not."""
+    if line.result is None or not line.gil_came_back:
+        return ""
+    gil = line.result.gil
+    by = f" by {gil.enabled_by}" if gil.enabled_by else ""
+    where = f" in {gil.enabled_by_test}" if gil.enabled_by_test else ""
+    return first_line(f"the GIL was switched back on{by}{where}")
+
+
 def why(line: Line) -> str:
-    """Why a cell is not a plain pass: its reason and what its skips say; empty for a plain pass."""
+    """Why a cell is not a plain pass: its reason, its GIL and what its skips say; empty for a plain pass."""
     reason = first_line(line.verdict.reason)
+    if "switched on by" not in reason:  # the judge's reason for an `off` cell says the same
+        reason = "; ".join(filter(None, (reason, gil_note(line))))
     if not line.skipped or line.result is None or line.verdict.status is Status.NO_RESULT:
         plain = line.is_plain_pass or line.verdict.status is not Status.PASS
         return reason or ("" if plain else counts_in_words(line))

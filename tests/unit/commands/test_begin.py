@@ -39,7 +39,7 @@ def finish_cell(out: Path) -> Path:
 
 def test_a_first_run_only_writes_the_plan(tmp_path: Path) -> None:
     assert begin_run(plan(), tmp_path, fresh=False) == "1 cell planned."
-    assert [path.name for path in tmp_path.iterdir()] == ["plan.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".gitignore", "plan.json"]
 
 
 def test_an_interrupted_run_goes_on_when_only_the_time_differs(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_finished_run_is_kept_beside_the_new_one(tmp_path: Path) -> None:
     (tmp_path / "verdict.json").write_text("{}")
     begin_run(plan(), tmp_path, fresh=False)
     assert sorted(path.name for path in (tmp_path / "previous").iterdir()) == ["cells", "plan.json", "verdict.json"]
-    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["plan.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".gitignore", "plan.json", "previous"]
 
 
 def test_a_damaged_plan_is_no_interrupted_run(tmp_path: Path) -> None:
