@@ -203,7 +203,7 @@ class _Run:
                 seen = observation.finish(self._ledger.hello, self._environment.fingerprint)
                 observation = None
                 event = {"event": "observed", "environment": seen.model_dump(mode="json")}
-                journal.write([event], durable=True)
+                journal.write([event])
                 self._ledger.apply(event)
         finally:
             if observation is not None:

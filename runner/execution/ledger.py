@@ -233,9 +233,6 @@ class Ledger:
     def _on_start(self, event: Mapping[str, Any]) -> None:
         self.activity = Activity("test", str(event["n"]), "setup")
 
-    def _on_phase(self, event: Mapping[str, Any]) -> None:
-        self.activity = Activity(self.activity.kind, self.activity.name, str(event["phase"]))
-
     def _on_end(self, event: Mapping[str, Any]) -> None:
         self._note_gil(event["gil"])
         number = int(event["n"])
@@ -259,7 +256,12 @@ class Ledger:
         self.activity = Activity("exit")
 
     def _on_deadline(self, event: Mapping[str, Any]) -> None:
+        self._enter_phase(event)
         self._deadline = dict(event)
+
+    def _enter_phase(self, event: Mapping[str, Any]) -> None:
+        if self.activity.kind == "test" and event["phase"]:
+            self.activity = Activity("test", self.activity.name, event["phase"])
 
     def _on_over(self, event: Mapping[str, Any]) -> None:
         self.over = str(event["reason"])
@@ -270,6 +272,8 @@ class Ledger:
         assert worker is not None  # noqa: S101 - the supervisor writes `worker` first
         self.last_output = str(event["said"])
         self.workers.append(Left(pid=worker.pid, reason=_why_left(event, self._deadline), seconds=event["seconds"]))
+        if self._deadline is None:
+            self._enter_phase(event)
         if self._gil_now is not None:
             self.gil = self.gil.model_copy(update={"enabled_at_end": bool(self.gil.enabled_at_end or self._gil_now)})
         clean = event["signal"] is None and event["exit_code"] == 0 and self.activity.kind == "exit"

@@ -114,13 +114,14 @@ class Watch:
             "pid": worker.pid,
             "signal": died_of,
             "exit_code": exit_code,
+            "phase": worker.phase,
             "seconds": round(seconds, 3),
             "activity_seconds": round(spent, 3),
             "stack": self._stack(),
             "output": (self._log.recent if captured is None else captured) or None,
             "said": self._log.last,
         }
-        self._record([event], durable=True)
+        self._record([event], durable=exit_code != 0)
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -196,7 +197,9 @@ class Watch:
         if self._step_until is None:
             deadline = self._deadline()
             self._dumped_at = None
-            self._record([{"event": "deadline", "limit": deadline.limit, "reason": deadline.reason}])
+            self._record(
+                [{"event": "deadline", "limit": deadline.limit, "reason": deadline.reason, "phase": self._worker.phase}]
+            )
             self._stopping = [
                 (self._worker.ask_for_stacks, STACK_SECONDS),
                 (lambda: end_group(self._worker.pid, signal.SIGTERM), GRACE_SECONDS),

@@ -19,6 +19,7 @@ INSIDE = Path(__file__).parents[1] / "inside" / "_triton_compat"
 STACK_SIGNAL = int(signal.SIGRTMAX) - 3
 """Asks a worker for the stacks of all its threads; a real-time signal that tests hardly use."""
 OUTPUT_BYTES = 8_000
+_PHASES = {b"s": "setup", b"c": "call", b"t": "teardown"}
 
 
 class WorkerProcess:
@@ -38,10 +39,10 @@ class WorkerProcess:
         with os.fdopen(os.dup(orders_end), "wb") as stream:
             stream.write(orders.to_json().encode("ascii"))
         os.lseek(orders_end, 0, os.SEEK_SET)
-        self._gate = os.memfd_create("gate", os.MFD_CLOEXEC)
-        os.ftruncate(self._gate, 1)
-        gate_end = os.dup(self._gate)
-        ends = (channel_end, orders_end, dump_end, gate_end)
+        self._board = os.memfd_create("board", os.MFD_CLOEXEC)
+        os.ftruncate(self._board, 2)
+        board_end = os.dup(self._board)
+        ends = (channel_end, orders_end, dump_end, board_end)
         words = [str(python), str(INSIDE / "__main__.py"), *map(str, ends), str(os.getpid())]
         try:
             self._popen = subprocess.Popen(
@@ -55,7 +56,7 @@ class WorkerProcess:
                 start_new_session=True,
             )
         except BaseException:
-            self._close(self.channel, self.output, self.dump, self._gate)
+            self._close(self.channel, self.output, self.dump, self._board)
             raise
         finally:
             self._close(*ends, output_end)
@@ -79,9 +80,14 @@ class WorkerProcess:
 
         The signal can wake a sleeping test, which would let the worker go on to the next: the gate is shut before.
         """
-        os.pwrite(self._gate, b"1", 0)
+        os.pwrite(self._board, b"1", 0)
         self._send(signal.SIGCONT)
         self._send(STACK_SIGNAL)
+
+    @property
+    def phase(self) -> str | None:
+        """The phase of the test that runs, as the worker noted it last."""
+        return _PHASES.get(os.pread(self._board, 1, 1))
 
     def _send(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -130,7 +136,7 @@ class WorkerProcess:
             self._popen.kill()
             os.waitid(os.P_PIDFD, self.death, os.WEXITED | os.WNOWAIT)
             self.wait()
-        self._close(self.channel, self.output, self.dump, self._gate, self.death, *self._captures)
+        self._close(self.channel, self.output, self.dump, self._board, self.death, *self._captures)
 
     @staticmethod
     def _close(*descriptors: int) -> None:

@@ -63,8 +63,9 @@ class Document(Value):
 
     def to_json(self) -> str:
         """The document as it stands in its file: indented, in the order of its fields, `schema` first."""
-        body = self.model_dump(mode="json")
-        return json.dumps({"schema": self.SCHEMA, **body}, indent=1, ensure_ascii=False) + "\n"
+        # pydantic's own writer: several times faster than json's with an indent, and a result can be long.
+        body = self.model_dump_json(indent=1).removeprefix("{")
+        return f'{{\n "schema": {json.dumps(self.SCHEMA)},{body}\n'
 
     def write(self, path: Path) -> None:
         """Write the document so that a reader finds the old file or the whole new one."""

@@ -1,4 +1,4 @@
-"""Start of a worker process: `python .../_triton_compat/__main__.py CHANNEL ORDERS DUMP GATE PARENT`.
+"""Start of a worker process: `python .../_triton_compat/__main__.py CHANNEL ORDERS DUMP BOARD PARENT`.
 
 The arguments are four inherited descriptors and the pid of the supervisor.
 

@@ -35,6 +35,12 @@ class Channel:
         self._inode = os.fstat(self._descriptor).st_ino
         self._pid = os.getpid()
         self._lock = threading.RLock()
+        self.is_forked = False
+        """Whether this is a forked child of the worker; a cheap look for what is done often."""
+        os.register_at_fork(after_in_child=self._be_silent)
+
+    def _be_silent(self) -> None:
+        self.is_forked = True
 
     def send(self, event: str, **fields: Any) -> None:
         """Write one event as a line of JSON (ASCII, so that any text survives)."""
@@ -42,7 +48,7 @@ class Channel:
 
     def send_line(self, line: bytes) -> None:
         """Write one ready-made line. Ends the process when the channel is gone: unheard tests must not run."""
-        if os.getpid() != self._pid:
+        if os.getpid() != self._pid:  # also true after a fork by native code
             return
         # The line break in front heals a line that an exception in a signal handler tore.
         data = b"\n" + line + b"\n"

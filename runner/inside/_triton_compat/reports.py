@@ -8,6 +8,7 @@ from typing import Any
 from . import text
 
 Attempt = dict[str, Any]
+_PHASES = ["setup", "call", "teardown"]
 _OUTPUT = ("Captured stdout", "Captured stderr", "Captured log")
 
 
@@ -23,6 +24,16 @@ def read_attempts(reports: list[Any]) -> list[Attempt]:
             groups.append([])
         groups[-1].append(report)
     return [_read_attempt(group) for group in groups] or [_without_report()]
+
+
+def plain_pass(reports: list[Any]) -> float | None:
+    """Seconds of a test that passed its three phases and has nothing else to tell; None for every other test."""
+    seconds = 0.0
+    for report in reports:
+        if report.outcome != "passed" or hasattr(report, "wasxfail"):
+            return None
+        seconds += report.duration
+    return seconds if [report.when for report in reports] == _PHASES else None
 
 
 def _read_attempt(reports: list[Any]) -> Attempt:

@@ -25,20 +25,20 @@ def main(argv: list[str]) -> int:
     Returns:
         0 when the session came to an end, however its tests went: that is in the events.
     """
-    channel_fd, orders_fd, dump_fd, gate_fd, parent = (int(word) for word in argv)
+    channel_fd, orders_fd, dump_fd, board_fd, parent = (int(word) for word in argv)
     _die_with(parent)
     channel = Channel(channel_fd)
     with os.fdopen(orders_fd, encoding="utf-8") as stream:
         orders = json.load(stream)
     dump = keep_private(dump_fd)
-    gate = mmap.mmap(gate_fd, 1, prot=mmap.PROT_READ)
-    os.close(gate_fd)
+    board = mmap.mmap(board_fd, 2)
+    os.close(board_fd)
     # C-level handlers: they show the stacks of a process that is stuck in native code, with the GIL held or not.
     faulthandler.enable(file=dump)
     faulthandler.register(orders["stack_signal"], file=dump, all_threads=True, chain=False)
     channel.send("hello", **observe_self())
     gil.watch_imports(lambda module: channel.send("gil", module=module, gil=gil.is_enabled()))
-    _run_session(channel, dump, gate, orders)
+    _run_session(channel, dump, board, orders)
     faulthandler.enable(file=dump)  # what still comes, threads and atexit, may crash as well
     return 0
 
@@ -62,7 +62,7 @@ def _prerelease() -> str:
     return f"{level}{sys.version_info.serial}" if level else ""
 
 
-def _run_session(channel: Channel, dump: int, gate: mmap.mmap, orders: dict[str, Any]) -> None:
+def _run_session(channel: Channel, dump: int, board: mmap.mmap, orders: dict[str, Any]) -> None:
     try:
         import pytest  # noqa: PLC0415 - may fail, and that is a finding
 
@@ -72,7 +72,7 @@ def _run_session(channel: Channel, dump: int, gate: mmap.mmap, orders: dict[str,
         return
     sys.argv = [os.path.join(os.path.dirname(sys.executable), "pytest"), *orders["arguments"]]
     try:
-        status = pytest.main(orders["arguments"], plugins=[Plugin(channel, dump, gate, orders)])
+        status = pytest.main(orders["arguments"], plugins=[Plugin(channel, dump, board, orders)])
     except BaseException as error:  # noqa: BLE001 - SystemExit in a conftest.py ends here
         channel.send("abort", message=text.bound(f"{type(error).__name__}: {error}", 4000), stack=_stack())
         return
