@@ -64,7 +64,8 @@ def _cases(plan: Plan, cells: dict[str, Observed], documents: Iterable[Contrasts
             by_root.setdefault(root, {})[cell] = observed
     given = sorted((document for document in documents if document.cell in cells), key=lambda document: document.cell)
     contrasts: dict[str, list[Contrast]] = {}
-    for contrast in (*contrasts_between(plan, cells), *(c for document in given for c in document.contrasts)):
+    run = sorted((contrast for document in given for contrast in document.contrasts), key=_canonical)
+    for contrast in (*contrasts_between(plan, cells), *run):  # those of the matrix come in the plan's order
         contrasts.setdefault(contrast.root, []).append(contrast)
     cases = []
     for root, where in by_root.items():
@@ -76,7 +77,7 @@ def _cases(plan: Plan, cells: dict[str, Observed], documents: Iterable[Contrasts
                 rule=rules.get(key.signature),
                 seen={cell: observed.roots[root] for cell, observed in where.items()},
                 statuses={cell: observed.status for cell, observed in where.items()},
-                contrasts=tuple(sorted(contrasts.get(root, ()), key=_canonical)),
+                contrasts=tuple(contrasts.get(root, ())),
                 controls={cell: control for cell, control in controls.items() if cell in where},
                 trials=tuple(trial for document in given for trial in document.workarounds if trial.root == root),
             )

@@ -84,9 +84,13 @@ def _count(seen_tests: Mapping[str, TestSeen], root: str, tests: Iterable[str]) 
         seen = seen_tests.get(test)
         if seen is None:
             continue
-        wrong = sum(number for _, number in seen.bad)
-        shown = sum(number for name, number in seen.bad if name == root)
-        failed, other, total = failed + shown, other + wrong - shown, total + wrong + seen.good
+        total += seen.good
+        for name, number in seen.bad:
+            total += number
+            if name == root:
+                failed += number
+            else:
+                other += number
         processes.update(seen.processes)
     return Count(failed=failed, other=other, total=total, processes=len(processes) or min(total, 1))
 

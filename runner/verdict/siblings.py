@@ -15,6 +15,7 @@ from runner.verdict.rulefile import built_in
 from runner.verdict.signatures import Rules
 
 _OF_TORCH = ("torch", "triton")
+_Sides = dict[tuple[Factor, str, str, tuple[str, ...], str], Side]
 _NO_EVIDENCE = frozenset({Status.INFRA, Status.UNAVAILABLE, Status.NO_RESULT})
 
 
@@ -34,12 +35,13 @@ def contrasts_between(plan: Plan, cells: Mapping[str, Observed]) -> tuple[Contra
     """As `sibling_contrasts`, from what was observed of each cell."""
     planned = [cell for cell in plan.cells if cell.key.id in cells and _speaks(cells[cell.key.id])]
     found: list[Contrast] = [repeat for cell in planned for repeat in _repeats(cells[cell.key.id])]
+    sides: _Sides = {}
     for factor, group in _groups(plan, planned):
         for failing in group:
             seen = cells[failing.key.id]
             for root in sorted(seen.roots):
                 for other in group:
-                    contrast = _contrast(factor, root, seen, cells[other.key.id])
+                    contrast = _contrast(factor, root, seen, cells[other.key.id], sides)
                     if other is not failing and contrast is not None:
                         found.append(contrast)
     order = {cell.key.id: index for index, cell in enumerate(plan.cells)}
@@ -112,31 +114,29 @@ def _value(factor: Factor, key: CellKey) -> str:
     return key.python
 
 
-def _contrast(factor: Factor, root: str, seen: Observed, other: Observed) -> Contrast | None:
-    failing = seen.roots[root].tests
-    tests = frozenset(test for test in failing if test in other.tests)
-    before, after = _value(factor, seen.key), _value(factor, other.key)
-    if not tests or before == after:
+def _contrast(factor: Factor, root: str, seen: Observed, other: Observed, sides: _Sides) -> Contrast | None:
+    tests = tuple(test for test in seen.roots[root].tests if test in other.tests)
+    if not tests or _value(factor, seen.key) == _value(factor, other.key):
         return None
-    known = tuple(
-        {other.roots[name].key.signature: None for test in sorted(tests) for name, _ in other.tests[test].bad}
-    )
-    signature = seen.roots[root].key.signature
     return Contrast(
         cell=seen.key.id,
         root=root,
-        tests=tuple(test for test in failing if test in tests),
+        tests=tests,
         factor=factor,
-        before=Side(
-            value=before,
-            count=seen.count(root, tests),
-            source=f"cell {seen.key.id}",
-            signatures=(signature,) if signature else (),
-        ),
-        after=Side(
-            value=after,
-            count=other.count(root, tests),
-            source=f"sibling cell {other.key.id}",
-            signatures=tuple(name for name in known if name),
-        ),
+        before=_side(factor, root, seen, tests, sides, "cell"),
+        after=_side(factor, root, other, tests, sides, "sibling cell"),
     )
+
+
+def _side(factor: Factor, root: str, seen: Observed, tests: tuple[str, ...], sides: _Sides, source: str) -> Side:
+    """One side; a cell is a side of many contrasts, and counting it once keeps large matrices quick."""
+    key = (factor, root, seen.key.id, tests, source)
+    if key not in sides:
+        known = {seen.roots[name].key.signature: None for test in tests for name, _ in seen.tests[test].bad}
+        sides[key] = Side(
+            value=_value(factor, seen.key),
+            count=seen.count(root, tests),
+            source=f"{source} {seen.key.id}",
+            signatures=tuple(sorted(name for name in known if name)),
+        )
+    return sides[key]
