@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from runner.commands.results import read_results
-from runner.commands.telling import Teller
+from runner.commands.telling import Teller, finished
 from runner.environment.environments import make_environment
 from runner.errors import EnvironmentFailedError, InterpreterError, UsageError
 from runner.execution.cell import finished_result, plan_sha, run_cell
@@ -36,10 +36,15 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"The plan has no cell {options.id}.", remedy=f"Its cells are {known}, …; see nox -l.")
     folder = options.out / "cells" / cell.key.id
     sha = plan_sha(cell, plan.environment(cell.environment))
-    board = Board((cell.key.id for cell in plan.cells), Console(stderr=True, highlight=False), time.monotonic)
+    others = [result for result in read_results(plan, options.out).values() if result.cell.id != cell.key.id]
+    board = Board(
+        (one.key.id for one in plan.cells),
+        Console(stderr=True, highlight=False),
+        time.monotonic,
+        earlier=((finished(result, kept=True), result.seconds + result.environment_seconds) for result in others),
+    )
     with board:
         teller = Teller(board, cell.key.id)
-        teller.recall(plan, read_results(plan, options.out))
         result = finished_result(folder, sha)
         kept = result is not None
         if result is None:

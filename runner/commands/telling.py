@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from runner.execution.progress import Progress
-from runner.model.plan import Plan
 from runner.model.result import CellResult
 from runner.model.words import Outcome
 from runner.report.events import CellFinished, Event, Note, TestFinished, TestStarted
@@ -31,13 +28,6 @@ class Teller:
     def note(self, line: str) -> None:
         """Pass on a sentence."""
         self._board(Note(line))
-
-    def recall(self, plan: Plan, results: Mapping[str, CellResult]) -> None:
-        """Show the other cells that are finished, where a picture is drawn; a log has them already."""
-        if self._board.is_live:
-            for cell in plan.cells:
-                if cell.key.id in results and cell.key.id != self._cell:
-                    self._board(finished(results[cell.key.id], kept=True))
 
     def progress(self, progress: Progress) -> None:
         """Show which test runs."""

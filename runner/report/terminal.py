@@ -20,7 +20,7 @@ from runner.model.verdict import Verdict
 from runner.model.words import Status, VerdictWord
 from runner.report import board, phrases
 from runner.report.escape import first_line, line
-from runner.report.events import Event
+from runner.report.events import CellFinished, Event
 from runner.report.grid import Grid, Line, lay_out
 
 _VERDICT_STYLES = {VerdictWord.PASS: "bold green", VerdictWord.FAIL: "bold red", VerdictWord.CANNOT_TELL: "bold yellow"}
@@ -37,19 +37,27 @@ class Board:
         cells: ids of the cells of this run, in their order.
         console: where to draw.
         clock: monotonic seconds.
+        earlier: cells that are finished already, each with the seconds it took; shown, and counted, but not said again.
     """
 
-    def __init__(self, cells: Iterable[str], console: Console, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        cells: Iterable[str],
+        console: Console,
+        clock: Callable[[], float],
+        earlier: Iterable[tuple[CellFinished, float]] = (),
+    ) -> None:
         self._console = console
         self._clock = clock
-        self._state = board.BoardState(tuple(cells), clock())
+        finished = tuple(earlier)
+        self._state = board.BoardState(
+            tuple(cells),
+            clock(),
+            done={event.cell: event for event, _ in finished},
+            took=tuple(seconds for _, seconds in finished if seconds > 0),
+        )
         self._lock = threading.Lock()
         self._live = Live(get_renderable=self._picture, console=console, transient=True) if _can_move(console) else None
-
-    @property
-    def is_live(self) -> bool:
-        """Whether a picture is drawn, rather than lines written."""
-        return self._live is not None
 
     def __enter__(self) -> Self:
         if self._live is not None:
