@@ -52,7 +52,7 @@ class PackageIndex:
 
     Args:
         url: base address; may hold credentials, which no message shows.
-        cache: folder for pages; by default the user's cache folder.
+        cache: folder for pages and what is made from them; by default in the user's cache folder.
         offline: never ask the index; use what is cached, however old.
         refresh: ask the index for every page once, however young the cached one is.
         max_age: seconds for which a cached page is used without asking.
@@ -86,7 +86,7 @@ class PackageIndex:
             )
         self.url = url
         self.offline = offline
-        self.cache_folder = cache or platformdirs.user_cache_path("triton-compat") / "index"
+        self.cache_folder = (cache or platformdirs.user_cache_path("triton-compat") / "index").absolute()
         self.notices: list[str] = []
         self.session = requests.Session()
         policy = Retry(

@@ -23,17 +23,16 @@ from runner.plan.wheels import Platform, Target
 
 _SECONDS = 900
 _KEPT_SETTINGS = re.compile(
-    r"UV_(CACHE_DIR|HTTP_\w+|REQUEST_TIMEOUT|NATIVE_TLS|SYSTEM_CERTS|KEYRING_PROVIDER|INSECURE_HOST|CONCURRENT_\w+)"
+    r"UV_(HTTP_\w+|REQUEST_TIMEOUT|NATIVE_TLS|SYSTEM_CERTS|KEYRING_PROVIDER|INSECURE_HOST|CONCURRENT_\w+)"
 )
 _KNOWN_GLIBC = ((2, 17), (2, 28), *((2, minor) for minor in range(31, 41)))
-_PAGE_SECONDS = 600
-# How long uv trusts pages and wheels' metadata, for indexes that do not say: uv would load them again in each run.
-# It goes before --refresh, so a run that must ask again gets 0 here.
+# Pages are asked for in every run, so that uv sees what the index client has seen; wheels' metadata does not change. uv
+# decides this when it stores an answer, and with such a line --refresh does nothing: hence a cache of its own.
 _CONFIGURATION = """
 [[index]]
 url = {url}
 default = true
-cache-control = {{ api = "max-age={seconds}", files = "max-age=86400" }}
+cache-control = {{ api = "max-age=0", files = "max-age=86400" }}
 """
 _NO_ANSWER = re.compile(
     r"Failed to fetch|error sending request|Request failed after|client error|timed out"
@@ -62,27 +61,19 @@ class _Question:
     target: Target
     built: tuple[str, ...]
 
-    @property
-    def names(self) -> frozenset[str]:
-        found = (re.match(r"[\w.-]+", line) for line in self.lines)
-        return frozenset(canonicalize_name(match.group()) for match in found if match)
-
 
 class Uv:
     """`uv pip compile` with nothing that a user's configuration could change.
 
-    uv's cache may hold pages, and metadata of local projects, older than what the index client has seen. So the
-    first run of this process that meets a name has uv ask again, and the runs after it use what uv has in its cache.
-
     Args:
         index: whose address and reachability uv shares.
-        environ: the process's environment; uv's network and cache settings are taken from it, and no others.
+        environ: the process's environment; uv's network settings are taken from it, and no others.
     """
 
     def __init__(self, index: PackageIndex, environ: Mapping[str, str]) -> None:
         self._index = index
         self._binary = uv.find_uv_bin()
-        self._fresh: set[str] = set()
+        self._built: set[str] = set()
         self._environ = {
             name: value
             for name, value in environ.items()
@@ -117,18 +108,15 @@ class Uv:
         """
         question = _Question(tuple(lines), tuple(constraints), target, tuple(built))
         offline = self._index.offline or self._index.is_down
-        ask_again = not question.names <= self._fresh
-        done = self._run(question, offline=offline, ask_again=ask_again)
-        if not (done.returncode or offline or ask_again or _versions(done.stdout).keys() <= self._fresh):
-            done = self._run(question, offline=False, ask_again=True)
+        done = self._run(question, offline=offline)
         if done.returncode and not offline and _NO_ANSWER.search(done.stderr):
-            done = self._run(question, offline=True, ask_again=False)
+            done = self._run(question, offline=True)
             if not done.returncode:
                 self._index.notice(
                     f"The package index {self._index.shown_url} did not answer uv, which used its cache instead."
                 )
         elif not offline:
-            self._fresh |= question.names | _versions(done.stdout).keys()
+            self._built |= set(built)
         return self._read(done, question)
 
     def _read(self, done: subprocess.CompletedProcess[str], question: _Question) -> Answer:
@@ -150,22 +138,24 @@ class Uv:
             ),
         )
 
-    def _run(self, question: _Question, *, offline: bool, ask_again: bool) -> subprocess.CompletedProcess[str]:
+    def _run(self, question: _Question, *, offline: bool) -> subprocess.CompletedProcess[str]:
         flags = ["--no-header", "--no-annotate", "--no-progress", "--color=never", "--no-sources"]
-        flags += ["--no-python-downloads", "--python", sys.executable, "--only-binary", ":all:"]
+        flags += ["--cache-dir", str(self._index.cache_folder / "uv"), "--only-binary", ":all:"]
+        flags += ["--no-python-downloads", "--python", sys.executable]
         flags += ["--python-version", question.target.python_full_version]
         flags += ["--python-platform", _uv_platform(question.target.platform)]
         for name in question.built:
             flags += ["--no-binary", name]
         if offline:
             flags.append("--offline")
-        elif ask_again:
-            flags += [f"--refresh-package={name}" for name in question.built]
+        else:
+            # uv by itself would notice a changed setup.py, but not a changed requirements.txt.
+            flags += [f"--refresh-package={name}" for name in question.built if name not in self._built]
         # An empty folder: uv would otherwise read the workspace around the working directory.
         with tempfile.TemporaryDirectory(prefix="triton-compat-") as name:
             folder = Path(name)
             # In place of every configuration of the user's, and not among the arguments, which every user can see.
-            text = _CONFIGURATION.format(url=json.dumps(self._index.url), seconds=0 if ask_again else _PAGE_SECONDS)
+            text = _CONFIGURATION.format(url=json.dumps(self._index.url))
             (folder / "uv.toml").write_text(text, encoding="utf-8")
             (folder / "constraints.txt").write_text("\n".join([*question.constraints, ""]), encoding="utf-8")
             flags += ["--config-file", str(folder / "uv.toml"), "--constraints", str(folder / "constraints.txt")]

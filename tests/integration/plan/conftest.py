@@ -28,11 +28,10 @@ def small_index() -> Iterator[SmallIndex]:
 
 @pytest.fixture
 def uv_environ(tmp_path: Path) -> dict[str, str]:
-    """An environment in which uv keeps everything in the test's folder and gives up soon."""
+    """An environment in which uv finds nothing of the user's and gives up soon."""
     return {
         "PATH": "/usr/bin:/bin",
         "HOME": str(tmp_path),
-        "UV_CACHE_DIR": str(tmp_path / "uv"),
         "UV_HTTP_RETRIES": "0",
         "UV_HTTP_TIMEOUT": "5",
         "UV_EXCLUDE_NEWER": "2001-01-01",  # must not reach uv: it would hide every release
