@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,7 +123,9 @@ def plan_outputs(plan: Plan, default_runner: Sequence[str]) -> dict[str, str]:
         "matrix": json.dumps(matrix, separators=(",", ":")),
         "job-count": str(len(matrix["include"])),
         "cell-count": str(len(plan.cells)),
+        "cells": " ".join(str(job["cells"]) for job in matrix["include"]),
         "name": line(plan.matrix),
+        "slug": re.sub(r"[^A-Za-z0-9._]+", "-", plan.matrix)[:60].strip("-") or "matrix",
     }
 
 

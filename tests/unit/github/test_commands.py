@@ -79,13 +79,15 @@ def test_a_plan_gives_one_job_for_each_machine_that_is_needed() -> None:
         Job(name="gone", cells=("cell-1",), runner=()),
         Job(name="last", cells=("cell-2",), runner=()),
     )
-    plan = plan.model_copy(update={"jobs": jobs, "matrix": "sm90"})
+    plan = plan.model_copy(update={"jobs": jobs, "matrix": "sm90: all"})
     assert plan_outputs(plan, ["ubuntu-latest"]) == {
         "matrix": '{"include":[{"name":"first","cells":"cell-0","runner":["self-hosted","sm90"]},'
         '{"name":"last","cells":"cell-2","runner":["ubuntu-latest"]}]}',
         "job-count": "2",
         "cell-count": "3",
-        "name": "sm90",
+        "cells": "cell-0 cell-2",
+        "name": "sm90: all",
+        "slug": "sm90-all",
     }
 
 

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# The stages of one job: stages.sh plan|cells|report|publish. Everything comes in through variables; nothing that a
+# user or a test wrote becomes part of a command.
+set -euo pipefail
+
+out="${INPUT_OUTPUT:?}"
+
+tool() { "${TRITON_COMPAT:?}" "$@"; }
+
+plan() {
+  local options=(--out "$out" --github)
+  local label
+  while IFS= read -r label; do
+    [[ -z "$label" ]] || options+=(--runner "$label")
+  done <<< "${INPUT_RUNNER:-}"
+  [[ "${INPUT_OFFLINE:-false}" != true ]] || options+=(--offline)
+  [[ "${INPUT_FORK_APPROVED:-false}" != true ]] || options+=(--fork-approved)
+  tool plan "${INPUT_MATRIX:?the input matrix names the matrix file}" "${options[@]}"
+}
+
+# Every cell is run whatever became of the one before. In the job of some cells a cell that does not pass fails the
+# job, so that "Re-run failed jobs" runs it again; where one job does everything the verdict decides.
+cells() {
+  local options=(--out "$out")
+  # Another machine made the plan, so its path of the project is not ours.
+  [[ "${MODE:?}" == all ]] || options+=(--root "${GITHUB_WORKSPACE:?}/${PROJECT_ROOT:-}")
+  [[ "${INPUT_OFFLINE:-false}" != true ]] || options+=(--offline)
+  local cell status worst=0
+  for cell in ${CELLS:-}; do # ids hold no blanks: the plan sees to it
+    status=0
+    echo "::group::$cell"
+    tool cell "$cell" "${options[@]}" || status=$?
+    echo "::endgroup::"
+    case $status in
+      0) ;;
+      1) echo "::notice title=triton-compat::$cell fails" ;;
+      3) echo "::notice title=triton-compat::$cell has no result to tell" ;;
+      *) echo "::error title=triton-compat::$cell could not be run (exit $status); see the log above" ;;
+    esac
+    ((status <= worst)) || worst=$status
+  done
+  [[ "$MODE" == all ]] || return "$worst"
+}
+
+report() {
+  [[ -z "${INPUT_DOWNLOADS:-}" ]] || tool gather "$INPUT_DOWNLOADS" --out "$out"
+  local status=0
+  tool judge --out "$out" || status=$?
+  case $status in
+    0 | 1 | 3) ;;
+    *) exit "$status" ;;
+  esac
+  tool report --out "$out"
+  publish
+}
+
+publish() {
+  local options=(--out "$out" --comment "${INPUT_COMMENT:?}" --author "${INPUT_COMMENT_AUTHOR:?}")
+  [[ "${INPUT_CHECK:-false}" != true ]] || options+=(--check)
+  [[ "${INPUT_ANNOTATIONS:-true}" == true ]] || options+=(--no-annotations)
+  [[ "${INPUT_STRICT:-false}" != true ]] || options+=(--strict)
+  local status=0
+  tool publish "${options[@]}" || status=$?
+  # The end of another run only tells what that run's own job decided.
+  if [[ "${MODE:?}" == publish ]] && ((status == 1 || status == 3)); then
+    status=0
+  fi
+  return "$status"
+}
+
+case "${1:?}" in
+  plan | cells | report | publish) "$1" ;;
+  *) echo "::error title=triton-compat::There is no stage $1" && exit 11 ;;
+esac

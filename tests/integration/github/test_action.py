@@ -1,0 +1,137 @@
+"""The composite action: its text keeps its promises, and its scripts run on this machine as they stand."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from runner.cli import build_parser
+
+ROOT = Path(__file__).parents[3]
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
+
+
+def test_no_expression_stands_in_a_script() -> None:
+    assert [step["name"] for step in STEPS if "${{" in step["run"]] == []
+
+
+def test_every_input_that_is_read_is_declared_and_every_declared_one_is_read() -> None:
+    read = set(re.findall(r"inputs\.([a-z-]+)", str(STEPS)))
+    assert read == set(ACTION["inputs"])
+
+
+def test_only_the_last_step_which_runs_no_test_has_the_token() -> None:
+    assert ["inputs.token" in str(step) for step in STEPS] == [False, False, False, True]
+
+
+def test_every_variable_of_the_scripts_is_given() -> None:
+    given = {name for step in STEPS for name in step["env"]}
+    for script in (ROOT / "action").glob("*.sh"):
+        used = set(re.findall(r"\$\{(INPUT_\w+|MODE|CELLS|PROJECT_ROOT|TRITON_COMPAT)", script.read_text("utf-8")))
+        assert used <= given
+
+
+def test_every_output_is_one_that_a_step_makes() -> None:
+    made = {"plan": {"matrix", "job-count", "cell-count", "cells", "name", "slug", "root"}}
+    made["report"] = {"verdict", "sentence", "counts", "paths"}
+    for output in ACTION["outputs"].values():
+        step, name = re.fullmatch(r"\$\{\{ steps\.(\w+)\.outputs\.([\w-]+) }}", output["value"]).groups()  # type: ignore[union-attr]
+        assert name in made[step]
+
+
+def test_the_options_that_the_scripts_give_are_options_of_the_commands() -> None:
+    text = (ROOT / "action" / "stages.sh").read_text(encoding="utf-8")
+    parser = build_parser()
+    known = {
+        option
+        for action in parser._subparsers._group_actions  # type: ignore[union-attr]
+        for command in (action.choices or {}).values()  # type: ignore[union-attr]
+        for option in command._option_string_actions
+    }
+    assert set(re.findall(r"(?<=[ (])--[a-z-]+", text)) <= known
+
+
+def stage(tmp_path: Path, name: str, script: str, **variables: str) -> tuple[int, str, list[str]]:
+    """Run one stage with a `triton-compat` that notes its arguments and exits as `script` says."""
+    tool = tmp_path / "triton-compat"
+    tool.write_text(f'#!/usr/bin/env bash\nprintf "%s\\n" "$*" >> "{tmp_path}/calls"\n{script}\n', encoding="utf-8")
+    tool.chmod(0o755)
+    environ = {**os.environ, "TRITON_COMPAT": str(tool), "INPUT_OUTPUT": "o ut", "GITHUB_WORKSPACE": "/w", **variables}
+    done = subprocess.run(
+        ["bash", ROOT / "action" / "stages.sh", name], env=environ, capture_output=True, text=True, check=False
+    )
+    calls = tmp_path / "calls"
+    return done.returncode, done.stdout, calls.read_text(encoding="utf-8").splitlines() if calls.exists() else []
+
+
+CELLS = 'case "$2" in a) exit 0 ;; b) exit 1 ;; c) exit 16 ;; *) exit 3 ;; esac'
+
+
+@pytest.mark.parametrize(
+    ("mode", "cells", "status"),
+    [("cells", "a", 0), ("cells", "a b a", 1), ("cells", "d b", 3), ("cells", "c a b", 16), ("all", "c a b d", 0)],
+)
+def test_every_cell_is_run_whatever_became_of_another(tmp_path: Path, mode: str, cells: str, status: int) -> None:
+    code, _, calls = stage(tmp_path, "cells", CELLS, MODE=mode, CELLS=cells, PROJECT_ROOT="sub")
+    root = "" if mode == "all" else " --root /w/sub"
+    assert calls == [f"cell {cell} --out o ut{root}" for cell in cells.split()]
+    assert code == status
+
+
+COMMENT = {"INPUT_COMMENT": "always", "INPUT_COMMENT_AUTHOR": "github-actions[bot]"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "judged", "status"), [("all", 0, 0), ("report", 1, 1), ("all", 3, 3), ("publish", 1, 0), ("publish", 3, 0)]
+)
+def test_the_job_ends_as_the_verdict_says(tmp_path: Path, mode: str, judged: int, status: int) -> None:
+    script = f'case "$1" in judge | publish) exit {judged} ;; esac'
+    name = "publish" if mode == "publish" else "report"
+    code, _, calls = stage(tmp_path, name, script, MODE=mode, **COMMENT)
+    assert code == status
+    assert [call.split()[0] for call in calls] == ["publish"] if mode == "publish" else ["judge", "report", "publish"]
+
+
+@pytest.mark.parametrize("mode", ["report", "publish"])
+def test_an_error_of_ours_is_no_verdict(tmp_path: Path, mode: str) -> None:
+    code, _, calls = stage(tmp_path, mode, "exit 17", MODE=mode, **COMMENT)
+    assert (code, len(calls)) == (17, 1)
+
+
+def test_inputs_are_words_and_never_commands(tmp_path: Path) -> None:
+    evil = "x; touch pwned $(touch pwned) `touch pwned`"
+    _, _, calls = stage(tmp_path, "plan", "", INPUT_MATRIX=evil, INPUT_RUNNER=f"self-hosted\n{evil}\n")
+    assert calls == [f"plan {evil} --out o ut --github --runner self-hosted --runner {evil}"]
+    assert not Path("pwned").exists()
+
+
+@pytest.mark.network
+def test_the_tool_is_made_ready_beside_the_users_python(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / "runner").mkdir(parents=True)
+    (project / "runner" / "__init__.py").write_text("raise SystemExit('the wrong runner')", encoding="utf-8")
+    temp = tmp_path / "temp with a blank"
+    temp.mkdir()
+    environ = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PYTHON")},
+        "RUNNER_TEMP": str(temp),
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "PYTHONPATH": str(project),
+    }
+    script = ["bash", str(ROOT / "action" / "bootstrap.sh")]
+    first = subprocess.run(script, cwd=project, env=environ, capture_output=True, text=True, check=False)
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert first.stdout.startswith("triton-compat ")
+    tool = (tmp_path / "output").read_text(encoding="utf-8").strip().removeprefix("tool=")
+    assert Path(tool).is_relative_to(temp)
+    helped = subprocess.run([tool, "publish", "--help"], cwd=project, env=environ, capture_output=True, check=False)
+    assert helped.returncode == 0
+    again = subprocess.run(script, cwd=project, env={**environ, "PATH": "/usr/bin:/bin"}, check=False)
+    assert again.returncode == 0, "made ready once, it needs neither network nor python3"
