@@ -107,6 +107,8 @@ class TestWhose:
         cause, _, words = alone(WRONG, contrast(OFF, WRONG, Factor.REPEAT, ("", 1, 1), ("", 6, 6)), control=(skipped,))
         assert cause is Cause.UNEXPLAINED
         assert "Not run: launch (no SM90 GPU here)." in words
+        gil = contrast(OFF, RACE, Factor.GIL, ("off", 6, 6), ("on", 0, 6))
+        assert alone(RACE, gil, control=(skipped,))[0] is Cause.THREAD_SAFETY
 
     def test_a_mark_is_no_failure_of_the_control(self) -> None:
         mark = part("gil-declaration", 6, 6).model_copy(update={"mark": True})
@@ -152,6 +154,12 @@ class TestContrasts:
         assert cause is Cause.UNEXPLAINED
         assert "a lead, too few attempts to tell" in words
         assert "5 on each side would prove" in words
+
+    def test_the_surest_of_several_values_of_a_factor_counts(self) -> None:
+        weak = contrast(OFF, SELECT, Factor.TRITON, ("3.3.1", 6, 6), ("3.6.0", 0, 3))
+        sure = contrast(OFF, SELECT, Factor.TRITON, ("3.3.1", 6, 6), ("3.7.0", 0, 6))
+        assert alone(SELECT, weak)[:2] == (Cause.COMPILER, Confidence.LIKELY)
+        assert alone(SELECT, weak, sure)[:2] == (Cause.COMPILER, Confidence.PROVEN)
 
     def test_a_failure_of_another_kind_is_no_cure(self) -> None:
         other = contrast(OFF, WRONG, Factor.TRITON, ("3.3.1", 6, 6), ("3.7.0", 0, 6), other=6)

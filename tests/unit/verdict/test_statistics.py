@@ -99,6 +99,8 @@ def count(failed: int, total: int, processes: int | None = None, other: int = 0)
         (count(6, 6), count(0, 6, other=2), 1, Confidence.LIKELY),
         (count(6, 6), count(0, 6, other=6), 1, Confidence.CANNOT_TELL),
         (count(4, 20), count(0, 20), 1, Confidence.LIKELY),
+        (count(9, 9), count(0, 9, 3), 1, Confidence.PROVEN),
+        (count(9, 9), count(1, 9, 3), 1, Confidence.LIKELY),
         (count(0, 0), count(0, 0), 1, Confidence.CANNOT_TELL),
     ],
 )
