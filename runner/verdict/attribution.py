@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from runner.model.contrast import Contrast, Contrasts
 from runner.model.plan import Plan
@@ -12,7 +12,7 @@ from runner.model.words import Cause, Confidence
 from runner.verdict.case import Case, Control
 from runner.verdict.observed import Observed, Observer
 from runner.verdict.rulefile import built_in
-from runner.verdict.siblings import contrasts_between
+from runner.verdict.siblings import Siblings
 from runner.verdict.signatures import Rules
 from runner.verdict.table import Row, decide
 from runner.verdict.wording import evidence_of, next_step_of, title_of
@@ -43,8 +43,12 @@ def attribute(
     known = {cell.key.id for cell in plan.cells}
     seen = {result.cell.id: observer.observe(result) for result in results if result.cell.id in known}
     in_order = {cell.key.id: seen[cell.key.id] for cell in plan.cells if cell.key.id in seen}
-    decided = [one for case in _cases(plan, in_order, contrasts, rules) for one in _decide(case)]
-    findings = [_finding(case, row, confidence) for case, row, confidence in decided]
+    # One case at a time: the contrasts of a large matrix with many roots would not fit in memory together.
+    findings = [
+        _finding(part, row, confidence)
+        for case in _cases(plan, in_order, contrasts, rules)
+        for part, row, confidence in _decide(case)
+    ]
     return tuple(sorted(findings, key=_rank))
 
 
@@ -57,32 +61,28 @@ def _rank(finding: Finding) -> tuple[bool, int, int, str]:
     )
 
 
-def _cases(plan: Plan, cells: dict[str, Observed], documents: Iterable[Contrasts], rules: Rules) -> list[Case]:
+def _cases(plan: Plan, cells: dict[str, Observed], documents: Iterable[Contrasts], rules: Rules) -> Iterator[Case]:
     by_root: dict[str, dict[str, Observed]] = {}
     for cell, observed in cells.items():
         for root in observed.roots:
             by_root.setdefault(root, {})[cell] = observed
     given = sorted((document for document in documents if document.cell in cells), key=lambda document: document.cell)
-    contrasts: dict[str, list[Contrast]] = {}
-    run = sorted((contrast for document in given for contrast in document.contrasts), key=_canonical)
-    for contrast in (*contrasts_between(plan, cells), *run):  # those of the matrix come in the plan's order
-        contrasts.setdefault(contrast.root, []).append(contrast)
-    cases = []
+    run: dict[str, list[Contrast]] = {}
+    for contrast in sorted((one for document in given for one in document.contrasts), key=_canonical):
+        run.setdefault(contrast.root, []).append(contrast)
+    siblings = Siblings(plan, cells)
     for root, where in by_root.items():
         key = next(iter(where.values())).roots[root].key
         controls = {document.cell: Control(document.control, key) for document in given if document.control}
-        cases.append(
-            Case(
-                root=key,
-                rule=rules.get(key.signature),
-                seen={cell: observed.roots[root] for cell, observed in where.items()},
-                statuses={cell: observed.status for cell, observed in where.items()},
-                contrasts=tuple(contrasts.get(root, ())),
-                controls={cell: control for cell, control in controls.items() if cell in where},
-                trials=tuple(trial for document in given for trial in document.workarounds if trial.root == root),
-            )
+        yield Case(
+            root=key,
+            rule=rules.get(key.signature),
+            seen={cell: observed.roots[root] for cell, observed in where.items()},
+            statuses={cell: observed.status for cell, observed in where.items()},
+            contrasts=(*siblings.contrasts(root), *run.get(root, ())),
+            controls={cell: control for cell, control in controls.items() if cell in where},
+            trials=tuple(trial for document in given for trial in document.workarounds if trial.root == root),
         )
-    return cases
 
 
 def _canonical(contrast: Contrast) -> str:

@@ -33,30 +33,49 @@ def sibling_contrasts(plan: Plan, results: Iterable[CellResult], rules: Rules | 
 
 def contrasts_between(plan: Plan, cells: Mapping[str, Observed]) -> tuple[Contrast, ...]:
     """As `sibling_contrasts`, from what was observed of each cell."""
-    planned = [cell for cell in plan.cells if cell.key.id in cells and _speaks(cells[cell.key.id])]
-    found: list[Contrast] = [repeat for cell in planned for repeat in _repeats(cells[cell.key.id])]
-    sides: _Sides = {}
-    for factor, group in _groups(plan, planned):
-        for failing in group:
-            seen = cells[failing.key.id]
-            for root in sorted(seen.roots):
+    siblings = Siblings(plan, cells)
+    roots = dict.fromkeys(root for seen in cells.values() for root in seen.roots)
+    found = [contrast for root in roots for contrast in siblings.contrasts(root)]
+    return tuple(sorted(found, key=siblings.order))
+
+
+class Siblings:
+    """The cells of one matrix in groups that differ in one factor; contrasts are made for one root at a time."""
+
+    def __init__(self, plan: Plan, cells: Mapping[str, Observed]) -> None:
+        self._cells = cells
+        self._planned = [cell for cell in plan.cells if cell.key.id in cells and _speaks(cells[cell.key.id])]
+        self._groups = list(_groups(plan, self._planned))
+        self._index = {cell.key.id: index for index, cell in enumerate(plan.cells)}
+
+    def order(self, contrast: Contrast) -> tuple[int, str, int, str]:
+        """Where a contrast stands among others: the plan's order of cells, then root, factor and sibling."""
+        return self._index[contrast.cell], contrast.root, list(Factor).index(contrast.factor), contrast.after.source
+
+    def contrasts(self, root: str) -> tuple[Contrast, ...]:
+        """All contrasts of one root, in `order`."""
+        found = [one for cell in self._planned if (one := _repeat(self._cells[cell.key.id], root)) is not None]
+        sides: _Sides = {}
+        for factor, group in self._groups:
+            for failing in group:
+                seen = self._cells[failing.key.id]
+                if root not in seen.roots:
+                    continue
                 for other in group:
-                    contrast = _contrast(factor, root, seen, cells[other.key.id], sides)
+                    contrast = _contrast(factor, root, seen, self._cells[other.key.id], sides)
                     if other is not failing and contrast is not None:
                         found.append(contrast)
-    order = {cell.key.id: index for index, cell in enumerate(plan.cells)}
-    return tuple(sorted(found, key=lambda c: (order[c.cell], c.root, list(Factor).index(c.factor), c.after.source)))
+        return tuple(sorted(found, key=self.order))
 
 
-def _repeats(seen: Observed) -> Iterator[Contrast]:
+def _repeat(seen: Observed, root: str) -> Contrast | None:
     """Attempts that the run itself repeated, such as a retry in a new process."""
-    for root, one in seen.roots.items():
-        if one.repeats is not None:
-            before = Side(value="as it was", count=one.count, source=f"cell {seen.key.id}")
-            after = Side(value="again", count=one.repeats, source=f"retries in cell {seen.key.id}")
-            yield Contrast(
-                cell=seen.key.id, root=root, tests=one.tests, factor=Factor.REPEAT, before=before, after=after
-            )
+    one = seen.roots.get(root)
+    if one is None or one.repeats is None:
+        return None
+    before = Side(value="as it was", count=one.count, source=f"cell {seen.key.id}")
+    after = Side(value="again", count=one.repeats, source=f"retries in cell {seen.key.id}")
+    return Contrast(cell=seen.key.id, root=root, tests=one.tests, factor=Factor.REPEAT, before=before, after=after)
 
 
 def _speaks(seen: Observed) -> bool:
