@@ -17,20 +17,24 @@ import mmap
 import os
 import sys
 import sysconfig
+import types
 import warnings
+from typing import Any
+
+Loader = importlib.machinery.ExtensionFileLoader
 
 SLOT_GIL = 4  # Py_mod_gil, CPython 3.13 and later
 NOT_USED = 1  # Py_MOD_GIL_NOT_USED
 POINTER = ctypes.sizeof(ctypes.c_void_p)
 
 
-def gil_enabled():
+def gil_enabled() -> bool:
     """Whether the GIL is on; builds before 3.13 cannot be asked and always have it."""
     ask = getattr(sys, "_is_gil_enabled", None)
     return True if ask is None else bool(ask())
 
 
-def initialisation(module):
+def initialisation(module: types.ModuleType) -> tuple[str, str]:
     """(style, declaration) of a loaded extension module.
 
     style: `multi-phase`, `single-phase`, or `unknown` when the module object has no definition.
@@ -57,12 +61,11 @@ def initialisation(module):
     return "multi-phase", "undeclared"
 
 
-def watch_create(name, row):
+def watch_create(name: str, row: dict[str, Any]) -> None:
     """Describe the module called `name` in the moment in which the import system creates it."""
-    loader = importlib.machinery.ExtensionFileLoader
-    create, execute = loader.create_module, loader.exec_module
+    create, execute = Loader.create_module, Loader.exec_module
 
-    def create_module(self, spec):
+    def create_module(self: Loader, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         if spec.name != name:
             return create(self, spec)
         row["gil_before"] = gil_enabled()
@@ -71,17 +74,20 @@ def watch_create(name, row):
         row["gil_after"] = gil_enabled()
         return module
 
-    def exec_module(self, module):
+    def exec_module(self: Loader, module: types.ModuleType) -> None:
         execute(self, module)
-        if module.__spec__.name == name:
+        if module.__name__ == name:
             row["gil_after"] = gil_enabled()
 
-    loader.create_module, loader.exec_module = create_module, exec_module
+    Loader.create_module, Loader.exec_module = create_module, exec_module  # type: ignore[method-assign]
 
 
-def audit(name, path, within_package):
+def audit(name: str, path: str, within_package: bool) -> dict[str, Any]:
     """Load one module and describe it: by its file alone, or imported by name with its packages."""
-    row = {"free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")), "gil_before": gil_enabled()}
+    row: dict[str, Any] = {
+        "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+        "gil_before": gil_enabled(),
+    }
     watch_create(name, row)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -89,8 +95,8 @@ def audit(name, path, within_package):
             if within_package:
                 importlib.import_module(name)
             else:
-                loader = importlib.machinery.ExtensionFileLoader(name, path)
-                specification = importlib.util.spec_from_file_location(name, path, loader=loader)
+                loader = Loader(name, path)
+                specification = importlib.machinery.ModuleSpec(name, loader, origin=path)
                 loader.exec_module(importlib.util.module_from_spec(specification))
         except BaseException as error:  # noqa: BLE001 - a SystemExit in an initialiser is a row as well
             row["error"] = f"{type(error).__name__}: {error}"[:500]
@@ -101,7 +107,7 @@ def audit(name, path, within_package):
     return row
 
 
-def survey(folders):
+def survey(folders: list[str]) -> list[dict[str, Any]]:
     """Every extension module below the given folders that an interpreter could be asked to import.
 
     A shared library is a module when it exports an initialiser of its own name. Files for another interpreter
@@ -127,7 +133,7 @@ def survey(folders):
     return modules
 
 
-def exports_initialiser(path, stem):
+def exports_initialiser(path: str, stem: str) -> bool:
     """Whether the file has the string `PyInit_stem` or `PyModExport_stem` as a symbol's name."""
     with open(path, "rb") as stream:
         try:
@@ -140,17 +146,17 @@ def exports_initialiser(path, stem):
             return False
 
 
-def distributions():
+def distributions() -> dict[str, str]:
     """Path of each installed shared library to the distribution that brought it."""
     owner = {}
     for distribution in importlib.metadata.distributions():
         for file in distribution.files or ():
             if file.name.endswith(".so"):
-                owner[os.path.realpath(distribution.locate_file(file))] = distribution.metadata["Name"]
+                owner[os.path.realpath(str(distribution.locate_file(file)))] = distribution.metadata["Name"]
     return owner
 
 
-def answer_list(extra):
+def answer_list(extra: list[str]) -> dict[str, Any]:
     """What there is to audit: the environment's modules, those of the further folders, and who brought them."""
     paths = sysconfig.get_paths()
     folders = list(dict.fromkeys(os.path.realpath(paths[key]) for key in ("purelib", "platlib")))
@@ -170,7 +176,7 @@ def answer_list(extra):
     }
 
 
-def main():
+def main() -> None:
     """Answer one question: `list FOLDER...`, `file NAME PATH`, or `import NAME PATH`."""
     answer = os.fdopen(os.dup(1), "w")  # what a module prints must not mix with the answer
     os.dup2(2, 1)

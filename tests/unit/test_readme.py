@@ -21,7 +21,7 @@ def blocks(language: str) -> list[str]:
 def test_the_matrix_file_is_valid(tmp_path: Path) -> None:
     file = tmp_path / "matrix.yml"
     file.write_text(blocks("yaml")[0], encoding="utf-8")
-    (tmp_path / "pyproject.toml").write_text("[project]\nname = \"mine\"\nversion = \"1\"\n")
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "mine"\nversion = "1"\n')
     (tmp_path / "tests").mkdir()
     assert [str(problem) for problem in read_matrix(file).problems] == []
 
