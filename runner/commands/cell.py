@@ -13,8 +13,8 @@ from runner.commands.results import read_results
 from runner.commands.telling import Teller, finished
 from runner.environment.environments import make_environment
 from runner.errors import EnvironmentFailedError, InterpreterError, UsageError
-from runner.execution.cell import finished_result, plan_sha, run_cell
-from runner.model.plan import Plan, PlannedCell
+from runner.execution.cell import finished_result, run_cell
+from runner.model.plan import Plan, PlannedCell, plan_sha
 from runner.model.result import CellResult, GilState
 from runner.model.words import Status
 from runner.report.events import CellStarted, EnvironmentFinished, EnvironmentStarted

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from runner.errors import DocumentError
-from runner.execution.cell import finished_result, plan_sha
-from runner.model.plan import Plan
+from runner.execution.cell import finished_result
+from runner.model.plan import Plan, plan_sha
 from runner.model.result import CellResult
 
 

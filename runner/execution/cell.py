@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import secrets
 import shutil
@@ -27,7 +25,7 @@ from runner.execution.surroundings import TOKEN, variables_for_tests
 from runner.execution.watch import Watch
 from runner.execution.worker import STACK_SIGNAL, WorkerProcess
 from runner.model.cell import PythonBuild
-from runner.model.plan import PlannedCell, PlannedEnvironment
+from runner.model.plan import PlannedCell, PlannedEnvironment, plan_sha
 from runner.model.result import CellResult, count_outcomes
 
 MOST_SUSPECTS = 20
@@ -47,13 +45,6 @@ class Rules:
 
     retry_suspects: bool = True
     only: tuple[str, ...] | None = None
-
-
-def plan_sha(cell: PlannedCell, environment: PlannedEnvironment) -> str:
-    """Fingerprint of everything that decides a cell's result; sources and labels of settings do not count."""
-    settings = cell.settings.model_dump(mode="json", exclude={"sources", "runner"})
-    data = {"key": cell.key.model_dump(mode="json"), "settings": settings, "fingerprint": environment.fingerprint}
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def finished_result(folder: Path, plan_sha: str) -> CellResult | None:

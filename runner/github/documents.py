@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from runner.errors import DocumentError
-from runner.execution.cell import plan_sha
 from runner.model.document import Document
-from runner.model.plan import Plan
+from runner.model.plan import Plan, plan_sha
 from runner.model.result import CellResult
 from runner.model.verdict import Verdict
 

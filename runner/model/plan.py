@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import ClassVar
 
 from pydantic import Field
@@ -200,3 +202,10 @@ class Plan(Document):
             if environment.id == environment_id:
                 return environment
         raise KeyError(environment_id)
+
+
+def plan_sha(cell: PlannedCell, environment: PlannedEnvironment) -> str:
+    """Fingerprint of everything that decides a cell's result; sources and labels of settings do not count."""
+    settings = cell.settings.model_dump(mode="json", exclude={"sources", "runner"})
+    data = {"key": cell.key.model_dump(mode="json"), "settings": settings, "fingerprint": environment.fingerprint}
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

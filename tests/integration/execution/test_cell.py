@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from runner.errors import ExecutionError
-from runner.execution import Rules, finished_result, plan_sha
+from runner.execution import Rules, finished_result
 from runner.execution.journal import Journal, read_events
-from runner.model.plan import Limits
+from runner.model.plan import Limits, plan_sha
 from runner.model.result import Attempt, CellResult, TestResult
 from runner.model.words import Outcome, Status
 
@@ -41,7 +42,7 @@ def first(result: CellResult, name: str) -> Attempt:
     return entry(result, name).attempts[0]
 
 
-def test_six_tests_two_of_which_end_the_process(project) -> None:
+def test_six_tests_two_of_which_end_the_process(project: Any) -> None:
     project.write("test_six.py", SIX)
     project.rules = Rules()
     result = project.run()
@@ -69,7 +70,7 @@ def test_six_tests_two_of_which_end_the_process(project) -> None:
     assert project.told[-1].finished == 6
 
 
-def test_happy_path_takes_one_process_and_says_what_it_was(project) -> None:
+def test_happy_path_takes_one_process_and_says_what_it_was(project: Any) -> None:
     project.write("test_fine.py", "def test_a(): pass\ndef test_b(): pass\n")
     result = project.run()
     assert result.status is Status.PASS
@@ -85,7 +86,7 @@ def test_happy_path_takes_one_process_and_says_what_it_was(project) -> None:
     assert result.gil.enabled_at_end is not project.build.endswith("t")
 
 
-def test_files_that_cannot_be_collected_cost_only_themselves(project) -> None:
+def test_files_that_cannot_be_collected_cost_only_themselves(project: Any) -> None:
     project.write("test_dies.py", "import ctypes; ctypes.string_at(0)\ndef test_x(): pass\n")
     project.write("test_wrong.py", "def test_x( pass\n")
     project.write("test_absent.py", "import not_there\n")
@@ -121,7 +122,7 @@ def test_files_that_cannot_be_collected_cost_only_themselves(project) -> None:
     ],
     ids=["python", "native-with-the-gil", "lock", "stopped", "ignores-sigterm"],
 )
-def test_hangs_are_stopped_with_their_stacks(project, body: str, line: str) -> None:
+def test_hangs_are_stopped_with_their_stacks(project: Any, body: str, line: str) -> None:
     project.write(
         "test_hang.py",
         f"""
@@ -141,7 +142,7 @@ def test_hangs_are_stopped_with_their_stacks(project, body: str, line: str) -> N
     assert attempt.phase == "call"
 
 
-def test_death_after_the_last_test_is_not_lost(project) -> None:
+def test_death_after_the_last_test_is_not_lost(project: Any) -> None:
     project.write("test_a.py", "def test_a(): pass\n")
     project.write("conftest.py", "import atexit, ctypes\natexit.register(ctypes.string_at, 0)\n")
     result = project.run()
@@ -150,7 +151,7 @@ def test_death_after_the_last_test_is_not_lost(project) -> None:
     assert first(result, "<session>").phase == "exit"
 
 
-def test_cell_deadline_leaves_the_rest_not_run_with_the_reason(plain_project) -> None:
+def test_cell_deadline_leaves_the_rest_not_run_with_the_reason(plain_project: Any) -> None:
     plain_project.write("test_a.py", "def test_a(): pass\ndef test_b():\n    while True: pass\ndef test_c(): pass\n")
     plain_project.limits = Limits(test_seconds=60, cell_seconds=3)
     result = plain_project.run()
@@ -160,14 +161,14 @@ def test_cell_deadline_leaves_the_rest_not_run_with_the_reason(plain_project) ->
     assert not result.is_complete
 
 
-def test_no_tests_is_never_a_pass(plain_project) -> None:
+def test_no_tests_is_never_a_pass(plain_project: Any) -> None:
     plain_project.write("test_a.py", "x = 1\n")
     result = plain_project.run()
     assert result.status is Status.NO_RESULT
     assert (result.reason or "").startswith("no test was collected")
 
 
-def test_a_wrong_path_is_named(plain_project) -> None:
+def test_a_wrong_path_is_named(plain_project: Any) -> None:
     plain_project.write("test_a.py", "def test_a(): pass\n")
     plain_project.tests = ("test_b.py",)
     result = plain_project.run()
@@ -175,7 +176,7 @@ def test_a_wrong_path_is_named(plain_project) -> None:
     assert "file or directory not found: test_b.py" in (result.reason or "")
 
 
-def test_pytest_as_old_as_7_4(tmp_path: Path, plain_project, ready_python: Callable[..., Path]) -> None:
+def test_pytest_as_old_as_7_4(plain_project: Any, ready_python: Callable[..., Path]) -> None:
     plain_project.python = ready_python("3.12", "pytest==7.4.4")
     plain_project.write("test_six.py", SIX)
     plain_project.write("below/conftest.py", "import os; os.abort()\n")
@@ -189,7 +190,7 @@ def test_pytest_as_old_as_7_4(tmp_path: Path, plain_project, ready_python: Calla
     ]
 
 
-def test_two_supervisors_do_not_share_a_cell(plain_project) -> None:
+def test_two_supervisors_do_not_share_a_cell(plain_project: Any) -> None:
     plain_project.write("test_a.py", "def test_a(): pass\n")
     plain_project.folder.mkdir()
     with (
@@ -199,7 +200,7 @@ def test_two_supervisors_do_not_share_a_cell(plain_project) -> None:
         plain_project.run()
 
 
-def test_resume_keeps_what_was_finished(plain_project, tmp_path: Path) -> None:
+def test_resume_keeps_what_was_finished(plain_project: Any, tmp_path: Path) -> None:
     """The journal of a whole run, cut after every line and in the middle of it, leads to the same outcomes."""
     ran = tmp_path / "ran"
     plain_project.write(
@@ -232,7 +233,7 @@ def test_resume_keeps_what_was_finished(plain_project, tmp_path: Path) -> None:
         assert not {"abcd"[number] for number in ended} & set(again_ran), "a finished test ran again"
 
 
-def test_another_plan_starts_anew(plain_project) -> None:
+def test_another_plan_starts_anew(plain_project: Any) -> None:
     plain_project.write("test_a.py", "def test_a(): pass\n")
     plain_project.run()
     plain_project.env = {"A": "1"}
@@ -241,7 +242,7 @@ def test_another_plan_starts_anew(plain_project) -> None:
     assert sum(event["event"] == "plan" for event in read_events(plain_project.folder / "journal.jsonl")) == 1
 
 
-def test_secrets_and_the_tools_own_variables_stay_outside(plain_project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_and_the_tools_own_variables_stay_outside(plain_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN", "PYTHON_GIL", "PYTHONPATH", "SSH_AUTH_SOCK"):
         monkeypatch.setenv(name, "leaked")
     plain_project.env = {"MINE": "yes"}
@@ -254,14 +255,14 @@ def test_secrets_and_the_tools_own_variables_stay_outside(plain_project, monkeyp
         assert os.environ["MINE"] == "yes"
         assert os.environ["TRITON_CACHE_DIR"].startswith({str(plain_project.folder)!r})
         assert not [entry for entry in sys.path if entry.endswith(("inside", "_triton_compat"))]
-        assert tempfile.gettempdir() != {os.fspath(Path("/tmp"))!r}
+        assert tempfile.gettempdir() != {tempfile.gettempdir()!r}
     """,
     )
     result = plain_project.run()
     assert result.status is Status.PASS, first(result, "test_env").message
 
 
-def test_a_rerun_is_an_attempt_and_no_excuse(tmp_path: Path, plain_project, ready_python: Callable[..., Path]) -> None:
+def test_a_rerun_is_an_attempt_and_no_excuse(plain_project: Any, ready_python: Callable[..., Path]) -> None:
     plain_project.python = ready_python("3.12", "pytest==9.2.0", "pytest-rerunfailures", "pytest-xdist")
     plain_project.write("pytest.ini", "[pytest]\naddopts = -n 2 --reruns 2 -x\n")
     plain_project.write(

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from runner.errors import DocumentError, GitHubError
-from runner.execution.cell import plan_sha
 from runner.github.comment import Settled
 from runner.github.event import Context
 from runner.github.publish import CommentMode, Published, Wishes, publish
 from runner.github.stamp import Stamp
+from runner.model.plan import plan_sha
 from runner.model.words import Status, VerdictWord
 from tests.github_server.faults import Fault, Harm
 from tests.github_server.server import GitHubServer
