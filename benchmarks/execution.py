@@ -30,7 +30,17 @@ def make_environment(folder: Path, python: str) -> Path:
     uv = find_uv_bin()
     subprocess.run([uv, "venv", "-q", "--python", python, folder], check=True)
     interpreter = folder / "bin" / "python"
-    install = [uv, "pip", "install", "-q", "--compile-bytecode", "--python", interpreter, "pytest", "pytest-xdist"]
+    install: list[str | Path] = [
+        uv,
+        "pip",
+        "install",
+        "-q",
+        "--compile-bytecode",
+        "--python",
+        interpreter,
+        "pytest",
+        "pytest-xdist",
+    ]
     subprocess.run(install, check=True)
     return interpreter
 
@@ -79,7 +89,7 @@ def main(argv: list[str] | None = None) -> int:
             text=True,
         ).strip()
         write_suite(suite)
-        pytest = [interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        pytest: list[str | Path] = [interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         tasks: dict[str, Callable[[], object]] = {
             "one process start": lambda: subprocess.run([interpreter, "-c", ""], check=True),
             "bare pytest": lambda: subprocess.run([*pytest, "-p", "no:xdist"], cwd=suite, stdout=-3, check=True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -118,11 +119,13 @@ class _Run:
         self._rules = rules
         self._workdir = root / cell.settings.workdir
         self._sha = plan_sha(cell, environment)
-        self._ledger = Ledger(cell.key.gil)
+        self._build = None if environment.python == "?" else PythonBuild.parse(environment.python)
+        self._ledger = Ledger(cell.key.gil, self._build)
         self._began = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._earlier_seconds = 0.0
         self._told = 0.0
+        self._asked: bool | None = None
         self._stage = "collecting"
         self._token = f"{cell.key.id}/{secrets.token_hex(8)}"
 
@@ -254,7 +257,18 @@ class _Run:
         )
 
     def _is_free_threaded(self) -> bool:
-        return PythonBuild.parse(self._environment.python).free_threaded
+        if self._build is not None:
+            return self._build.free_threaded
+        if self._asked is None:  # a named environment says for itself
+            question = "import sys; print('t' in getattr(sys, 'abiflags', ''))"
+            try:
+                answer = subprocess.run(
+                    [str(self._python), "-I", "-c", question], stdout=subprocess.PIPE, timeout=60, check=True
+                )
+            except (OSError, subprocess.SubprocessError) as error:
+                raise ExecutionError(f"{self._python} did not say which build it is: {error}") from error
+            self._asked = answer.stdout.strip() == b"True"
+        return self._asked
 
     # -- progress ------------------------------------------------------------------------------------------------
 

@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runner.model.cell import PythonBuild
 from runner.model.result import Attempt, GilState, Left, ObservedEnvironment
 from runner.model.words import GilMode, Outcome
 
 SESSION = "<session>"
 """Name of the entry for what goes wrong outside of every test and file."""
+LOST_EXIT_CODE = 113  # as in inside/_triton_compat/channel.py, which imports nothing of ours
 MOST_CUTS = 2
 """A test during which the supervisor itself died so often is taken as the one that kills it."""
 
@@ -77,7 +79,8 @@ class Ledger:
         warnings: what an internal error or an abort said, for reasons.
     """
 
-    def __init__(self, requested: GilMode) -> None:
+    def __init__(self, requested: GilMode, python: PythonBuild | None = None) -> None:
+        self._python = python
         self.planned: list[Planned] | None = None
         self.attempts: dict[int, list[Attempt]] = {}
         self.entries: dict[str, list[Attempt]] = {}
@@ -98,6 +101,7 @@ class Ledger:
         self.last_status: int | None = None
         self.last_output = ""
         self._aborted: dict[str, Any] | None = None
+        self._explained = False
         self._deadline: dict[str, Any] | None = None
         self._cuts: dict[str, int] = {}
         self._gil_now: bool | None = None
@@ -141,6 +145,7 @@ class Ledger:
         self.worker = Worker(int(event["pid"]), str(event["mode"]), self._brought)
         self.activity = Activity("start")
         self._aborted = None
+        self._explained = False
         self._deadline = None
         self.last_status = None
         if event["mode"] == "alone":
@@ -163,14 +168,27 @@ class Ledger:
                 pid=worker.pid,
             )
             self._blame(activity, attempt)
+            if activity.number is not None:  # not a suspect to run again: it would end the supervisor once more
+                self.retried.add(activity.number)
 
     def _on_hello(self, event: Mapping[str, Any]) -> None:
         if self.hello is None:
+            self._check_python(event)
             self.hello = dict(event)
             self.gil = self.gil.model_copy(
                 update={"free_threaded_build": event["free_threaded_build"], "enabled_at_start": event["gil"]}
             )
         self._gil_now = bool(event["gil"])
+
+    def _check_python(self, hello: Mapping[str, Any]) -> None:
+        """End the cell when another Python came up than was asked for: its results would stand in the wrong row."""
+        build = self._python
+        if build is None:
+            return
+        version = ".".join(str(hello["python"]).split(".")[:2])
+        if version != build.version or bool(hello["free_threaded_build"]) is not build.free_threaded:
+            got = version + ("t" if hello["free_threaded_build"] else "")
+            self.over = f"asked for Python {build}, but {hello['executable']} is a {got}"
 
     def _on_gil(self, event: Mapping[str, Any]) -> None:
         self._note_gil(event["gil"])
@@ -231,11 +249,19 @@ class Ledger:
                 self.missing[int(number)] = "the test was gone when its file was collected again in a new process"
 
     def _on_start(self, event: Mapping[str, Any]) -> None:
-        self.activity = Activity("test", str(event["n"]), "setup")
+        self.activity = Activity("test", str(self._known(event["n"])), "setup")
+
+    def _known(self, number: Any) -> int:
+        """A number from a worker, if a test has it: a test can write into the channel as well."""
+        if not isinstance(number, int) or not 0 <= number < len(self.planned or ()):
+            raise ValueError(f"no test has the number {number!r}")
+        return number
 
     def _on_end(self, event: Mapping[str, Any]) -> None:
         self._note_gil(event["gil"])
-        number = int(event["n"])
+        number = self._known(event["n"])
+        if event.get("broke"):
+            self._explained = True
         attempts = [_attempt({**item, "gil_enabled": event["gil"]}, self._pid) for item in event["attempts"]]
         self._add_attempts(number, attempts)
         self.activity = Activity("between")
@@ -280,7 +306,7 @@ class Ledger:
         if self._deadline is not None:
             if self._deadline["limit"] != "cell":
                 self._blame(self.activity, _from_deadline(event, self._deadline, self.activity, worker.pid))
-        elif self._aborted is not None:
+        elif self._aborted is not None and not self._explained:
             self._blame(self.activity, _from_abort(self._aborted, event, self.activity, worker.pid))
         elif not clean:
             self._blame(self.activity, _from_death(event, self.activity, worker.pid))
@@ -361,6 +387,8 @@ def _why_left(event: Mapping[str, Any], deadline: Mapping[str, Any] | None) -> s
 
 def _from_death(event: Mapping[str, Any], activity: Activity, pid: int) -> Attempt:
     message = f"the process {_how(event)} {_where(activity)}"
+    if event["exit_code"] == LOST_EXIT_CODE:
+        message += "; a test had closed the descriptor through which it reports"
     if event["exit_code"] == 0 and activity.kind != "exit":
         message += "; nothing had asked it to end"
     return Attempt(

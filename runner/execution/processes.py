@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 SHORTEST_MARK = 16
+REAP_SECONDS = 5.0
+_STARTED = 19  # index of the start time in /proc/PID/stat, counted after the name
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
 
@@ -38,8 +41,9 @@ def end_group(leader: int, how: signal.Signals) -> None:
 def end_leftovers(leader: int | None, mark: bytes) -> list[int]:
     """Kill and reap what is left of an ended worker: its group, its session, and what carries the mark.
 
-    A daemon that left the session is known by the mark in its initial environment; one that also cleaned its
-    environment by being our adopted child in a session that a marked process led.
+    A daemon that left the session is known by the mark in its initial environment. One that cleaned its environment
+    too is known by having been adopted: it is a child of this process, younger than the worker, in a session that
+    neither we nor a living other process leads. What this process starts itself is in its own session.
 
     Args:
         leader: pid of the ended worker, which led its own session and group and has not been reaped yet: until then
@@ -96,9 +100,22 @@ def _is_left_over(pid: int, leader: int | None, mark: bytes) -> bool:
     if group <= 0 or session <= 0:  # from outside of this container: never a descendant of ours
         return False
     try:
-        return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:  # a zombie, or a process of another user
+        variables = []
+    if mark in variables:
+        return True
+    name = mark.partition(b"=")[0] + b"="
+    return leader is not None and not any(v.startswith(name) for v in variables) and _is_adopted(pid, fields, leader)
+
+
+def _is_adopted(pid: int, fields: list[str], leader: int) -> bool:
+    """Whether a process came to us by the death of its parent, while the worker (not yet reaped) was there."""
+    parent, session, began = int(fields[1]), int(fields[3]), int(fields[_STARTED])
+    worker = _stat(leader)
+    if parent != os.getpid() or session == os.getsid(0) or worker is None or began < int(worker[_STARTED]):
         return False
+    return session == pid or _is_zombie(session)
 
 
 def _is_zombie(pid: int) -> bool:
@@ -116,6 +133,11 @@ def _stat(pid: int) -> list[str] | None:
 
 
 def _reap(pid: int) -> None:
-    """Wait for a killed process if it is our child (adopted or not); its own parent does so otherwise."""
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, 0)
+    """Wait, bounded, for a killed process if it is our child (adopted or not); its own parent does so otherwise."""
+    with contextlib.suppress(ChildProcessError, ProcessLookupError):
+        death = os.pidfd_open(pid)
+        try:
+            select.select([death], [], [], REAP_SECONDS)
+            os.waitpid(pid, os.WNOHANG)
+        finally:
+            os.close(death)

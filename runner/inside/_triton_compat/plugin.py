@@ -206,10 +206,11 @@ class Plugin:
         if not outcome.excinfo and (seconds := reports.plain_pass(self._reports)) is not None:
             self._channel.send_line(_PASSED % (number, b"true" if gil.is_enabled() else b"false", seconds))
             return
-        attempts = reports.read_attempts(self._reports) if self._reports or not outcome.excinfo else []
         if outcome.excinfo:
-            attempts.append(_interrupted(outcome.excinfo[1]))
-        self._channel.send("end", n=number, attempts=attempts, **self._gil())
+            attempts = [_interrupted(outcome.excinfo[1], self._reports)]
+        else:
+            attempts = reports.read_attempts(self._reports)
+        self._channel.send("end", n=number, attempts=attempts, broke=bool(outcome.excinfo), **self._gil())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
@@ -232,8 +233,9 @@ class Plugin:
             if not self._watched_capture:
                 self._watch_capture()
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Keep the reports of the running test."""
+        """Keep the reports of the running test; first, for the terminal's writing fails where a test closed it."""
         if self._current is not None:
             self._reports.append(report)
 
@@ -276,14 +278,14 @@ def _private_copy(descriptor: int) -> int:
     return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 220)
 
 
-def _interrupted(error: BaseException) -> reports.Attempt:
+def _interrupted(error: BaseException, before: list[Any]) -> reports.Attempt:
     """A test out of which an exception broke that ends the session: `pytest.exit`, an interrupt, a bug of a plugin."""
     lines = traceback.format_exception(type(error), error, error.__traceback__)
     name = "pytest.exit" if type(error).__name__ == "Exit" else type(error).__name__
     return {
         "outcome": "failed" if name in {"pytest.exit", "KeyboardInterrupt"} else "error",
         "seconds": 0.0,
-        "phase": "call",
+        "phase": ("setup", "call", "teardown")[min(2, sum(report.passed for report in before))],
         "message": text.bound(f"the test ended the session: {name}: {error}", text.MESSAGE_CHARS),
         "stack": text.bound("".join(lines), text.STACK_CHARS),
     }

@@ -41,8 +41,16 @@ def ready_python() -> Callable[..., Path]:
                 shutil.rmtree(folder, ignore_errors=True)
                 uv = find_uv_bin()
                 subprocess.run([uv, "venv", "-q", "--python", interpreter, folder], check=True)
-                install = [uv, "pip", "install", "-q", "--compile-bytecode", "--python", folder / "bin/python"]
-                subprocess.run([*install, *wanted], check=True)
+                install: list[str | Path] = [
+                    uv,
+                    "pip",
+                    "install",
+                    "-q",
+                    "--compile-bytecode",
+                    "--python",
+                    folder / "bin/python",
+                ]
+                subprocess.run([*install, folder / "bin/python", *wanted], check=True)
                 (folder / "complete").touch()
         return folder / "bin/python"
 
@@ -61,8 +69,8 @@ class Project:
     arguments: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     tests: tuple[str, ...] = ()
-    limits: Limits = Limits(test_seconds=20, cell_seconds=120)
-    rules: Rules = Rules(retry_suspects=False)
+    limits: Limits = field(default_factory=lambda: Limits(test_seconds=20, cell_seconds=120))
+    rules: Rules = field(default_factory=lambda: Rules(retry_suspects=False))
     told: list[Progress] = field(default_factory=list)
 
     def write(self, name: str, text: str) -> Path:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -231,6 +234,76 @@ def test_resume_keeps_what_was_finished(plain_project: Any, tmp_path: Path) -> N
         assert again.is_complete
         again_ran = ran.read_text(encoding="utf-8").split() if ran.exists() else []
         assert not {"abcd"[number] for number in ended} & set(again_ran), "a finished test ran again"
+
+
+def test_another_python_than_was_asked_for_is_no_result(plain_project: Any) -> None:
+    plain_project.write("test_a.py", "def test_a(): pass\n")
+    plain_project.build = "3.13"
+    result = plain_project.run()
+    assert result.status is Status.NO_RESULT
+    assert "asked for Python 3.13, but" in (result.reason or "")
+    assert result.tests == ()
+
+
+RUN = """
+import pickle, sys
+from pathlib import Path
+from runner.execution import run_cell
+arguments = pickle.loads(sys.stdin.buffer.read())
+run_cell(*arguments[:3], root=arguments[3], folder=arguments[4])
+"""
+
+
+def test_supervisor_killed_at_many_points_loses_and_doubles_nothing(plain_project: Any, tmp_path: Path) -> None:
+    """Each test of the suite kills the supervisor the first time it runs; every supervisor takes its worker along."""
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    plain_project.write(
+        "test_kill.py",
+        f"""
+    import os, pathlib, pytest, signal
+    @pytest.mark.parametrize("n", range(6))
+    def test_n(n):
+        mark = pathlib.Path({str(marks)!r}, str(n))
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getppid(), signal.SIGKILL)
+            signal.pause()
+    """,
+    )
+    data = (
+        *(plain_project.cell, plain_project.environment, plain_project.python),
+        *(plain_project.root, plain_project.folder),
+    )
+    codes = [
+        subprocess.run([sys.executable, "-c", RUN], input=pickle.dumps(data), check=False, timeout=60).returncode
+        for _ in range(7)
+    ]
+    assert codes == [-9] * 6 + [0]
+    result = finished_result(plain_project.folder, plan_sha(plain_project.cell, plain_project.environment))
+    assert result is not None
+    assert outcomes(result) == {f"test_n[{n}]": "passed" for n in range(6)}
+    assert len(result.tests) == 6
+    assert result.status is Status.PASS
+
+
+def test_a_test_that_always_kills_its_supervisor_is_named(plain_project: Any) -> None:
+    plain_project.write(
+        "test_kill.py", "import os\ndef test_kills(): os.kill(os.getppid(), 9)\ndef test_after(): pass\n"
+    )
+    data = (
+        *(plain_project.cell, plain_project.environment, plain_project.python),
+        *(plain_project.root, plain_project.folder),
+    )
+    codes = [
+        subprocess.run([sys.executable, "-c", RUN], input=pickle.dumps(data), check=False, timeout=60).returncode
+        for _ in range(3)
+    ]
+    assert codes == [-9, -9, 0]
+    result = finished_result(plain_project.folder, plan_sha(plain_project.cell, plain_project.environment))
+    assert result is not None
+    assert outcomes(result) == {"test_kills": "crashed", "test_after": "passed"}
+    assert "the supervisor was ended 2 times while this ran" in (first(result, "test_kills").message or "")
 
 
 def test_another_plan_starts_anew(plain_project: Any) -> None:

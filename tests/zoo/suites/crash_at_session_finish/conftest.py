@@ -1,0 +1,3 @@
+import ctypes
+def pytest_sessionfinish():
+    ctypes.string_at(0)

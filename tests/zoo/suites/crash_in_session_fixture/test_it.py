@@ -1,0 +1,7 @@
+import ctypes, pytest
+@pytest.fixture(scope="session")
+def killer():
+    ctypes.string_at(0)
+def test_before(): pass
+def test_dies(killer): pass
+def test_after(): pass

@@ -1,0 +1,3 @@
+import threading
+def test_fine():
+    threading.Thread(target=threading.Event().wait).start()

@@ -1,0 +1,2 @@
+def test_raises(): raise MemoryError
+def test_after(): pass

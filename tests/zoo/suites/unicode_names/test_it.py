@@ -1,0 +1,2 @@
+def test_ä(): pass
+def test_after(): pass
