@@ -141,7 +141,9 @@ class _Run:
                     (self._folder / name).unlink(missing_ok=True)
                 shutil.rmtree(self._folder / "caches", ignore_errors=True)
             temporary = Path(tempfile.mkdtemp(prefix="tc-"))
-            journal.write([{"event": "supervisor", "token": self._token, "temporary": str(temporary)}])
+            event = {"event": "supervisor", "token": self._token, "temporary": str(temporary)}
+            journal.write([event])
+            self._ledger.apply(event)
             log = BoundedLog(self._folder / "log.txt")
             try:
                 self._run_workers(journal, log, temporary)

@@ -139,9 +139,14 @@ class Ledger:
         if step is not None:
             step(event)
 
-    def _on_worker(self, event: Mapping[str, Any]) -> None:
+    def _on_supervisor(self, _event: Mapping[str, Any]) -> None:
+        """A supervisor begins; a worker that is still open here lost the one before."""
+        self._deadline = None
         if self.worker is not None:
             self._cut_short()
+            self.worker = None
+
+    def _on_worker(self, event: Mapping[str, Any]) -> None:
         self.worker = Worker(int(event["pid"]), str(event["mode"]), self._brought)
         self.activity = Activity("start")
         self._aborted = None
@@ -348,7 +353,7 @@ class Ledger:
         self.entries.setdefault(file, [attempt])
 
 
-_OF_THE_SUPERVISOR = frozenset({"worker", "ended", "over", "observed", "deadline"})
+_OF_THE_SUPERVISOR = frozenset({"supervisor", "worker", "ended", "over", "observed", "deadline"})
 
 
 def _attempt(item: Mapping[str, Any], pid: int | None) -> Attempt:

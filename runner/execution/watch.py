@@ -217,7 +217,7 @@ class Watch:
         self._step_until = time.monotonic() + seconds
 
 
-_OURS = frozenset({"plan", "worker", "ended", "over", "observed", "deadline"})
+_OURS = frozenset({"plan", "supervisor", "worker", "ended", "over", "observed", "deadline"})
 
 
 def _is_new(before: Activity, now: Activity) -> bool:
