@@ -67,7 +67,7 @@ def _register_cell(cell: PlannedCell, out: Path) -> None:
     tags += [f"triton-{key.triton}"] if key.triton else []
     tags += [f"torch-{key.torch}"] if key.torch else []
 
-    @nox.session(name=key.id, venv_backend="none", tags=tags)
+    @nox.session(name=key.id, venv_backend="none", tags=tags, default=False)
     def run_cell(session: nox.Session) -> None:
         status = _stage(session, "cell", key.id, "--plan", str(out / "plan.json"), "--out", str(out), *session.posargs)
         result = CellResult.read(out / "cells" / key.id / "result.json")
