@@ -53,6 +53,9 @@ def make_tool_environment() -> Path:
             )
             site = next((TOOL / "lib").glob("python3*")) / "site-packages"
             (site / "triton_compat.pth").write_text(f"{ROOT}\n")
+            command = TOOL / "bin" / "triton-compat"
+            command.write_text(f"#!{python}\nfrom runner.cli import main\nraise SystemExit(main())\n")
+            command.chmod(0o755)
             stamp.write_text(wanted)
     return python
 
