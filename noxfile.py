@@ -29,7 +29,8 @@ def make_tool_environment() -> Path:
     """Make `.nox/tool` unless it is there and whole; return its Python."""
     lock = ROOT / "requirements.lock"
     stamp, python = TOOL / "complete", TOOL / "bin" / "python"
-    wanted = hashlib.sha256(lock.read_bytes() + sys.version.encode() + str(ROOT).encode()).hexdigest()
+    decides = (lock.read_bytes(), Path(__file__).read_bytes(), sys.version.encode(), str(ROOT).encode())
+    wanted = hashlib.sha256(b"\0".join(decides)).hexdigest()
     TOOL.parent.mkdir(exist_ok=True)
     with (TOOL.parent / "tool.lock").open("w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)  # two nox started at once make it once
