@@ -9,7 +9,7 @@ from runner.errors import DocumentError
 from runner.model.document import write_whole
 from runner.model.plan import Plan
 
-_FILES = ("verdict.json", "plan.json", "cells", "report.md", "report.html", "matrix.svg", "junit.xml")
+_FILES = ("verdict.json", "plan.json", "cells", "audits", "report.md", "report.html", "matrix.svg", "junit.xml")
 """What a run leaves. The verdict goes first: without it, a move that was interrupted is an interrupted run."""
 
 

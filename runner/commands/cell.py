@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
 
-from runner.commands.results import read_results
+from runner.commands.results import audit_file, read_results
 from runner.commands.telling import Teller, finished
+from runner.environment.audit import audit
 from runner.environment.environments import make_environment
 from runner.errors import EnvironmentFailedError, InterpreterError, UsageError
 from runner.execution.cell import finished_result, run_cell
@@ -79,9 +81,27 @@ def _run(plan: Plan, cell: PlannedCell, options: argparse.Namespace, folder: Pat
         if not ready.reused:
             result = result.model_copy(update={"environment_seconds": round(ready.seconds, 3)})
             result.write(folder / "result.json")
+        if result.gil.free_threaded_build:
+            _audit(ready.python, environment.id, options.out, caches=folder / "caches", teller=teller)
         return result
     teller.say(EnvironmentFinished(environment.id, problem=reason))
     return _without_tests(cell, folder, status, reason, plan_sha(cell, environment))
+
+
+def _audit(python: Path, environment: str, out: Path, *, caches: Path, teller: Teller) -> None:
+    """Ask the environment's extension modules about the GIL, once a run; what the cell compiled is among them."""
+    path = audit_file(out, environment)
+    if path.exists():
+        return
+    teller.note(f"{environment}: asking its extension modules about the GIL")
+    try:
+        answer = audit(python, environ=os.environ, caches=[caches.resolve()], side_by_side=os.cpu_count() or 2)
+    except (
+        UsageError
+    ) as error:  # the tests ran; that the environment then answers no more is worth a line, not the cell
+        teller.note(error.message)
+        return
+    answer.write(path)
 
 
 def _without_tests(cell: PlannedCell, folder: Path, status: Status, reason: str, sha: str) -> CellResult:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from runner.errors import DocumentError
 from runner.execution.cell import finished_result
+from runner.model.audit import Audit
 from runner.model.plan import Plan, plan_sha
 from runner.model.result import CellResult
 
@@ -17,6 +19,20 @@ def read_results(plan: Plan, out: Path) -> dict[str, CellResult]:
         sha = plan_sha(cell, plan.environment(cell.environment))
         if result := finished_result(out / "cells" / cell.key.id, sha):
             found[cell.key.id] = result
+    return found
+
+
+def audit_file(out: Path, environment: str) -> Path:
+    """Where the audit of an environment lies."""
+    return out / "audits" / f"{environment}.json"
+
+
+def read_audits(plan: Plan, out: Path) -> dict[str, Audit]:
+    """The audits that were made, by environment id, in the plan's order."""
+    found = {}
+    for environment in plan.environments:
+        with contextlib.suppress(DocumentError):  # most environments have none
+            found[environment.id] = Audit.read(audit_file(out, environment.id))
     return found
 
 

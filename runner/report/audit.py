@@ -22,6 +22,11 @@ def render(audit: Audit) -> Group:
     return Group(Text(f"{audit.executable}: Python {audit.python.split()[0]}, {build}"), Text(sentence(audit)), table)
 
 
+def telling(audit: Audit) -> tuple[AuditRow, ...]:
+    """The rows worth a reader's time: what switches the GIL on, then what could not be loaded."""
+    return audit.switching + tuple(row for row in audit.rows if row.problem and row not in audit.switching)
+
+
 def sentence(audit: Audit) -> str:
     """The audit in one sentence, with its counts."""
     total = len(audit.rows)

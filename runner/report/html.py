@@ -8,12 +8,15 @@ from functools import lru_cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from runner.model.audit import Audit
 from runner.model.plan import Plan
 from runner.model.result import CellResult, TestResult
 from runner.model.verdict import Verdict
 from runner.report import phrases
+from runner.report.audit import sentence, telling
 from runner.report.escape import block, first_line, line
 from runner.report.grid import Grid, Line, lay_out
+from runner.report.markdown import NO_AUDITS
 from runner.verdict.cell_status import outcome_of
 
 TESTS_PER_CELL = 200
@@ -42,7 +45,9 @@ class Details:
     more: int
 
 
-def render(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict) -> str:
+def render(
+    plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, audits: Mapping[str, Audit] = NO_AUDITS
+) -> str:
     """The whole page."""
     grid = lay_out(plan, results, verdict)
     return template("report.html.j2").render(
@@ -52,6 +57,7 @@ def render(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict) -> s
         details=tuple(_details(grid)),
         machines=phrases.machines(plan, grid.lines),
         phrases=phrases,
+        audits=[(environment, sentence(audit), telling(audit)) for environment, audit in audits.items()],
     )
 
 

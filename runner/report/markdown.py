@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from runner.model.audit import Audit
 from runner.model.plan import Plan
 from runner.model.result import CellResult, TestResult
 from runner.model.verdict import Finding, Verdict
 from runner.model.words import Status, VerdictWord
 from runner.report import phrases
+from runner.report.audit import sentence, telling
 from runner.report.escape import code, code_in_table, first_line, prose, prose_in_table
 from runner.report.grid import Grid, Line, Row, lay_out
 
@@ -17,6 +20,7 @@ TESTS_PER_CELL = 10
 TESTS_IN_ALL = 150
 NOTES = 50
 _NAMES = 4
+_MODULES = 20
 _NOTHING = "—"
 _SYMBOLS = {VerdictWord.PASS: "✅", VerdictWord.FAIL: "❌", VerdictWord.CANNOT_TELL: "❔"}
 
@@ -34,12 +38,19 @@ class Section:
     text: str
 
 
-def render(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict) -> str:
+NO_AUDITS: Mapping[str, Audit] = MappingProxyType({})
+
+
+def render(
+    plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, audits: Mapping[str, Audit] = NO_AUDITS
+) -> str:
     """The whole report, the first line being the verdict in words."""
-    return "\n\n".join(section.text for section in sections(plan, results, verdict)) + "\n"
+    return "\n\n".join(section.text for section in sections(plan, results, verdict, audits)) + "\n"
 
 
-def sections(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict) -> tuple[Section, ...]:
+def sections(
+    plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, audits: Mapping[str, Audit] = NO_AUDITS
+) -> tuple[Section, ...]:
     """The report in parts, the most important first: for a place with less room, keep as many as fit.
 
     The first two, the verdict and the table, are never empty; other parts are absent when they have nothing to say.
@@ -53,6 +64,7 @@ def sections(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict) ->
         Section("failures", "\n\n".join(_failures(grid))),
         Section("notes", "\n".join(_notes(verdict))),
         Section("machine", "\n".join(_machines(plan, grid))),
+        Section("modules", _modules(audits)),
         Section("environments", _environments(grid)),
     )
     return tuple(section for section in found if section.text)
@@ -201,3 +213,20 @@ def _facts(line: Line) -> Iterator[str]:
     yield prose_in_table(seen.torch) if seen and seen.torch else _NOTHING
     yield prose_in_table(phrases.gil_in_words(result)) if result and seen else f"asked {line.key.gil.value}"
     yield phrases.duration(result.seconds) if result and result.tests else _NOTHING
+
+
+def _modules(audits: Mapping[str, Audit]) -> str:
+    """What the extension modules of each audited environment do to the GIL, folded."""
+    if not audits:
+        return ""
+    lines = ["<details>", "<summary>Extension modules and the GIL</summary>", ""]
+    for environment, audit in audits.items():
+        rows = telling(audit)
+        lines += [f"{code(environment)}: {prose(sentence(audit))}", ""]
+        if rows:
+            lines += [_row(["Module", "Initialised", "Declares", "The GIL"]), _row(["---"] * 4)]
+            for row in rows[:_MODULES]:
+                said = prose_in_table(row.problem, 200) if row.problem else row.effect.value
+                lines.append(_row([code_in_table(row.module), row.style.value, row.declares.value, said]))
+            lines += ["", *([f"… and {len(rows) - _MODULES} more", ""] if len(rows) > _MODULES else [])]
+    return "\n".join([*lines, "</details>"])

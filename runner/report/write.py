@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from runner.model.audit import Audit
 from runner.model.document import write_whole
 from runner.model.plan import Plan
 from runner.model.result import CellResult
 from runner.model.verdict import Verdict
 from runner.report import html, junit, markdown, svg
+from runner.report.markdown import NO_AUDITS
 
 
-def write_all(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, out: Path) -> tuple[Path, ...]:
+def write_all(
+    plan: Plan,
+    results: Mapping[str, CellResult],
+    verdict: Verdict,
+    out: Path,
+    audits: Mapping[str, Audit] = NO_AUDITS,
+) -> tuple[Path, ...]:
     """Write report.md, report.html, matrix.svg, junit.xml, and cells/<id>/junit.xml where a planned cell has a result.
 
     Each file is written whole: a reader finds the old one or the new one. Returns the paths, in the order of writing.
@@ -23,8 +31,8 @@ def write_all(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, o
         write_whole(out / name, text)
         written.append(out / name)
 
-    put("report.md", markdown.render(plan, results, verdict))
-    put("report.html", html.render(plan, results, verdict))
+    put("report.md", markdown.render(plan, results, verdict, audits))
+    put("report.html", html.render(plan, results, verdict, audits))
     put("matrix.svg", svg.render(plan, results, verdict))
     suites = list(junit.suites(plan, results))
     put("junit.xml", junit.join(suites))
