@@ -102,6 +102,7 @@ class Ledger:
         self.last_output = ""
         self._aborted: dict[str, Any] | None = None
         self._explained = False
+        self._dead_context: str | None = None
         self._deadline: dict[str, Any] | None = None
         self._cuts: dict[str, int] = {}
         self._gil_now: bool | None = None
@@ -151,6 +152,7 @@ class Ledger:
         self.activity = Activity("start")
         self._aborted = None
         self._explained = False
+        self._dead_context = None
         self._deadline = None
         self.last_status = None
         if event["mode"] == "alone":
@@ -277,6 +279,9 @@ class Ledger:
     def _on_abort(self, event: Mapping[str, Any]) -> None:
         self._aborted = dict(event)
 
+    def _on_dead_context(self, event: Mapping[str, Any]) -> None:
+        self._dead_context = str(event["error"])
+
     def _on_finish(self, event: Mapping[str, Any]) -> None:
         self._note_gil(event["gil"])
         self.activity = Activity("finish")
@@ -302,7 +307,7 @@ class Ledger:
         worker = self.worker
         assert worker is not None  # noqa: S101 - the supervisor writes `worker` first
         self.last_output = str(event["said"])
-        self.workers.append(Left(pid=worker.pid, reason=_why_left(event, self._deadline), seconds=event["seconds"]))
+        self.workers.append(Left(pid=worker.pid, reason=self._why_left(event), seconds=event["seconds"]))
         if self._deadline is None:
             self._enter_phase(event)
         if self._gil_now is not None:
@@ -311,6 +316,9 @@ class Ledger:
         if self._deadline is not None:
             if self._deadline["limit"] != "cell":
                 self._blame(self.activity, _from_deadline(event, self._deadline, self.activity, worker.pid))
+        elif self._dead_context is not None:
+            if self.activity.kind != "between":  # a test has told it in its own result
+                self._blame(self.activity, _from_dead_context(self._dead_context, event, self.activity, worker.pid))
         elif self._aborted is not None and not self._explained:
             self._blame(self.activity, _from_abort(self._aborted, event, self.activity, worker.pid))
         elif not clean:
@@ -332,6 +340,13 @@ class Ledger:
     @property
     def _pid(self) -> int | None:
         return self.worker.pid if self.worker is not None else None
+
+    def _why_left(self, event: Mapping[str, Any]) -> str:
+        if self._deadline is not None:
+            return f"stopped: {self._deadline['reason']}"
+        if self._dead_context is not None:
+            return f"replaced: its CUDA context was dead, {self._dead_context}"
+        return "finished" if event["signal"] is None and event["exit_code"] == 0 else _how(event)
 
     def _blame(self, activity: Activity, attempt: Attempt) -> None:
         number = activity.number
@@ -367,6 +382,8 @@ def _how(event: Mapping[str, Any]) -> str:
 
 
 def _where(activity: Activity) -> str:
+    if activity.phase == "synchronize":
+        return "while it waited for what this test had left running on the GPU"
     return {
         "start": "before its first test file",
         "conftest": "while it loaded this file",
@@ -382,12 +399,6 @@ def _phase(activity: Activity) -> str | None:
     return {"conftest": "collect", "finish": "session finish", "between": "session"}.get(
         activity.kind, activity.phase or activity.kind
     )
-
-
-def _why_left(event: Mapping[str, Any], deadline: Mapping[str, Any] | None) -> str:
-    if deadline is not None:
-        return f"stopped: {deadline['reason']}"
-    return "finished" if event["signal"] is None and event["exit_code"] == 0 else _how(event)
 
 
 def _from_death(event: Mapping[str, Any], activity: Activity, pid: int) -> Attempt:
@@ -417,6 +428,17 @@ def _from_deadline(event: Mapping[str, Any], deadline: Mapping[str, Any], activi
         phase=_phase(activity),
         message=f"{deadline['reason']}; the process was stopped {_where(activity)}{hard}",
         stack=event["stack"],
+        output=event["output"],
+        pid=pid,
+    )
+
+
+def _from_dead_context(error: str, event: Mapping[str, Any], activity: Activity, pid: int) -> Attempt:
+    return Attempt(
+        outcome=Outcome.ERROR,
+        seconds=event["activity_seconds"],
+        phase=_phase(activity),
+        message=f"the CUDA context was dead after the import of this file: {error}",
         output=event["output"],
         pid=pid,
     )

@@ -19,7 +19,7 @@ INSIDE = Path(__file__).parents[1] / "inside" / "_triton_compat"
 STACK_SIGNAL = int(signal.SIGRTMAX) - 3
 """Asks a worker for the stacks of all its threads; a real-time signal that tests hardly use."""
 OUTPUT_BYTES = 8_000
-_PHASES = {b"s": "setup", b"c": "call", b"t": "teardown"}
+_PHASES = {b"s": "setup", b"c": "call", b"t": "teardown", b"y": "synchronize"}
 
 
 class WorkerProcess:

@@ -19,7 +19,8 @@ class Attempt(Value):
     Attributes:
         outcome: what became of it.
         seconds: wall time, all phases together.
-        phase: `collect`, `setup`, `call`, `teardown`; where it ended when it did not end well, else None.
+        phase: `collect`, `setup`, `call`, `teardown`, `synchronize` (the wait for the GPU after the test); where it ended
+            when it did not end well, else None.
         signal: name of the signal that ended the process (`SIGSEGV`), else None.
         exit_code: of the process when it ended unexpectedly, else None.
         message: one bounded text: the exception, the skip reason, or what the supervisor saw.

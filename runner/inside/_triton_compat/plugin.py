@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from . import gil, reports, text
+from . import cuda, gil, reports, text
 from .channel import Channel
 
-_SETUP, _CALL, _TEARDOWN = b"s", b"c", b"t"
+_SETUP, _CALL, _TEARDOWN, _SYNCHRONIZE = b"s", b"c", b"t", b"y"
 # The commonest event, written without the detour over a dictionary.
 _PASSED = b'{"event":"end","n":%d,"gil":%s,"attempts":[{"outcome":"passed","seconds":%.6f}]}'
 # What a user's configuration may ask for, and what it must be here: one process, to the end, without a prompt.
@@ -57,6 +57,7 @@ class Plugin:
         self._current: int | None = None
         self._reports: list[Any] = []
         self._watched_capture = False
+        self._probe = cuda.Probe()
 
     # -- start ---------------------------------------------------------------------------------------------------
 
@@ -79,6 +80,7 @@ class Plugin:
                 self._leave_out(name)
                 self._channel.send("conftest_done", file=name, entry=reports.broken_import(error))
                 return ModuleType("conftest")
+            self._require_living_context()
             self._channel.send("conftest_done", file=name)
             return module
 
@@ -142,6 +144,7 @@ class Plugin:
         """Say how the collection of a file ended; one that failed or was skipped as a whole is an entry of its own."""
         if not report.nodeid and not report.failed:
             return
+        self._require_living_context()
         fields: dict[str, Any] = {"file": text.clean_id(report.nodeid.split("::")[0])}
         if report.failed:
             message, stack = reports.describe(report)
@@ -203,14 +206,19 @@ class Plugin:
         if number is None or self._current is None:
             return
         self._current = None
-        if not outcome.excinfo and (seconds := reports.plain_pass(self._reports)) is not None:
+        dead = self._look_at_contexts()
+        if dead is None and not outcome.excinfo and (seconds := reports.plain_pass(self._reports)) is not None:
             self._channel.send_line(_PASSED % (number, b"true" if gil.is_enabled() else b"false", seconds))
             return
         if outcome.excinfo:
             attempts = [_interrupted(outcome.excinfo[1], self._reports)]
         else:
             attempts = reports.read_attempts(self._reports)
+        if dead is not None:
+            reports.blame_for_dead_context(attempts[-1], dead)
         self._channel.send("end", n=number, attempts=attempts, broke=bool(outcome.excinfo), **self._gil())
+        if dead is not None:
+            self._leave(dead)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
@@ -238,6 +246,23 @@ class Plugin:
         """Keep the reports of the running test; first, for the terminal's writing fails where a test closed it."""
         if self._current is not None:
             self._reports.append(report)
+
+    def _look_at_contexts(self) -> str | None:
+        """The error of a dead CUDA context. Waits for the GPU in a phase of its own: a kernel may hang here."""
+        if self._channel.is_forked:  # CUDA does not survive a fork
+            return None
+        self._board[1:2] = _SYNCHRONIZE
+        return self._probe.look()
+
+    def _require_living_context(self) -> None:
+        """End this process when what was just imported killed the CUDA context: no test shall be blamed for it."""
+        if not self._channel.is_forked and (dead := self._probe.look()) is not None:
+            self._leave(dead)
+
+    def _leave(self, dead: str) -> None:
+        """Only a new process has a new context. Fixtures are not torn down: they would meet the dead one."""
+        self._channel.send("dead_context", error=dead)
+        os._exit(cuda.DEAD_CONTEXT_EXIT_CODE)
 
     # -- end -----------------------------------------------------------------------------------------------------
 

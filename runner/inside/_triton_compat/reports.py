@@ -74,6 +74,24 @@ def _without_report() -> Attempt:
     return {"outcome": "error", "seconds": 0.0, "message": "pytest gave no report for this test; a plugin swallowed it"}
 
 
+def blame_for_dead_context(attempt: Attempt, error: str) -> None:
+    """Say in an attempt that the CUDA context was dead after it, which is an error where nothing else went wrong.
+
+    Work on a GPU fails later than the call that asked for it, so a test may well have passed; and a test that expects
+    such an error breaks every test after it in the same process.
+
+    Args:
+        attempt: changed in place.
+        error: name and number.
+    """
+    note = f"the CUDA context was dead after this test: {error}"
+    if attempt["outcome"] in {"passed", "skipped", "xpassed"}:
+        attempt.update(outcome="error", phase="synchronize", message=note)
+    else:
+        said = text.bound(str(attempt.get("message") or ""), text.MESSAGE_CHARS - len(note) - 1)
+        attempt["message"] = f"{said}\n{note}".strip()
+
+
 def describe(report: Any) -> tuple[str, str]:
     """Message and traceback of a report, both bounded. A representation that raises is itself described."""
     longrepr = report.longrepr
