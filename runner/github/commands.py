@@ -111,7 +111,14 @@ def job_matrix(plan: Plan, default_runner: Sequence[str]) -> dict[str, list[dict
     ]
     return {
         "include": [
-            {"name": job.name, "cells": " ".join(job.cells), "runner": list(job.runner)} for job in _grouped(jobs)
+            {
+                "name": job.name,
+                "cells": " ".join(job.cells),
+                "runner": list(job.runner),
+                # The number makes it unique, whatever letters the name of an artifact may not have.
+                "artifact": f"{number:03}-{slug(job.name)}",
+            }
+            for number, job in enumerate(_grouped(jobs))
         ]
     }
 
@@ -125,8 +132,13 @@ def plan_outputs(plan: Plan, default_runner: Sequence[str]) -> dict[str, str]:
         "cell-count": str(len(plan.cells)),
         "cells": " ".join(str(job["cells"]) for job in matrix["include"]),
         "name": line(plan.matrix),
-        "slug": re.sub(r"[^A-Za-z0-9._]+", "-", plan.matrix)[:60].strip("-") or "matrix",
+        "slug": slug(plan.matrix) or "matrix",
     }
+
+
+def slug(name: str) -> str:
+    """A name in letters that the name of an artifact may have; empty where it has none of them."""
+    return re.sub(r"[^A-Za-z0-9._]+", "-", name)[:60].strip("-")
 
 
 def verdict_outputs(verdict: Verdict, out: Path) -> dict[str, str]:

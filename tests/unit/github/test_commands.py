@@ -81,8 +81,9 @@ def test_a_plan_gives_one_job_for_each_machine_that_is_needed() -> None:
     )
     plan = plan.model_copy(update={"jobs": jobs, "matrix": "sm90: all"})
     assert plan_outputs(plan, ["ubuntu-latest"]) == {
-        "matrix": '{"include":[{"name":"first","cells":"cell-0","runner":["self-hosted","sm90"]},'
-        '{"name":"last","cells":"cell-2","runner":["ubuntu-latest"]}]}',
+        "matrix": '{"include":[{"name":"first","cells":"cell-0","runner":["self-hosted","sm90"],'
+        '"artifact":"000-first"},'
+        '{"name":"last","cells":"cell-2","runner":["ubuntu-latest"],"artifact":"001-last"}]}',
         "job-count": "2",
         "cell-count": "3",
         "cells": "cell-0 cell-2",
@@ -97,7 +98,7 @@ def test_beyond_256_jobs_those_for_one_kind_of_machine_share_and_none_is_lost(ru
     plan = LARGE.model_copy(update={"jobs": jobs})
     made: list[dict[str, Any]] = job_matrix(plan, [])["include"]
     assert len(made) <= MOST_JOBS
-    assert len({job["name"] for job in made}) == len(made)
+    assert len({job["name"] for job in made}) == len({job["artifact"] for job in made}) == len(made)
     cells = [(cell, tuple(job["runner"])) for job in made for cell in job["cells"].split(" ")]
     assert sorted(cells) == sorted((f"cell-{i}", (label,)) for i, label in enumerate(runners))
 
