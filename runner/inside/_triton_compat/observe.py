@@ -78,7 +78,12 @@ def _observe_gpu(cuda: Any, index: int) -> dict[str, Any]:
 def main() -> None:
     """Print what was found; packages first, for the driver may end the process."""
     libc, version = platform.libc_ver()
-    _say({"packages": observe_packages(), "platform": f"{platform.platform()} {libc} {version}".strip()})
+    _say(
+        {
+            "packages": observe_packages(),
+            "platform": f"{platform.system()}-{platform.release()}-{platform.machine()} {libc} {version}".strip(),
+        }
+    )
     driver, gpus = observe_driver()
     _say({"driver": driver, "gpus": gpus})
 
