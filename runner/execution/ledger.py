@@ -9,13 +9,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runner.execution.blame import (
+    Activity,
+    describe_end,
+    from_abort,
+    from_dead_context,
+    from_deadline,
+    from_death,
+)
+from runner.execution.gil import GilRecord
 from runner.model.cell import PythonBuild
 from runner.model.result import Attempt, GilState, Left, ObservedEnvironment
 from runner.model.words import GilMode, Outcome
 
 SESSION = "<session>"
 """Name of the entry for what goes wrong outside of every test and file."""
-LOST_EXIT_CODE = 113  # as in inside/_triton_compat/channel.py, which imports nothing of ours
 MOST_CUTS = 2
 """A test during which the supervisor itself died so often is taken as the one that kills it."""
 
@@ -27,26 +35,6 @@ class Planned:
     id: str
     file: str | None
     line: int | None
-
-
-@dataclass(frozen=True)
-class Activity:
-    """What a worker is doing right now.
-
-    Attributes:
-        kind: `start`, `conftest`, `collect`, `between`, `test`, `finish`, `exit`.
-        name: the file, or the number of the test; empty otherwise.
-        phase: of a test.
-    """
-
-    kind: str
-    name: str = ""
-    phase: str | None = None
-
-    @property
-    def number(self) -> int | None:
-        """The test's number, or None when no test runs."""
-        return int(self.name) if self.kind == "test" else None
 
 
 @dataclass(frozen=True)
@@ -97,7 +85,7 @@ class Ledger:
         self.stalls = 0
         self.retried: set[int] = set()
         self.root: str | None = None
-        self.gil = GilState(requested=requested)
+        self._gil = GilRecord(requested)
         self.last_status: int | None = None
         self.last_output = ""
         self._aborted: dict[str, Any] | None = None
@@ -105,7 +93,6 @@ class Ledger:
         self._dead_context: str | None = None
         self._deadline: dict[str, Any] | None = None
         self._cuts: dict[str, int] = {}
-        self._gil_now: bool | None = None
 
     # -- questions -----------------------------------------------------------------------------------------------
 
@@ -118,6 +105,11 @@ class Ledger:
         """Numbers of tests whose first attempt ended the worker."""
         ended = {Outcome.CRASHED, Outcome.TIMED_OUT}
         return [number for number in sorted(self.attempts) if self.attempts[number][0].outcome in ended]
+
+    @property
+    def gil(self) -> GilState:
+        """The truth about the GIL so far."""
+        return self._gil.state
 
     @property
     def finished(self) -> int:
@@ -179,13 +171,11 @@ class Ledger:
                 self.retried.add(activity.number)
 
     def _on_hello(self, event: Mapping[str, Any]) -> None:
-        if self.hello is None:
+        first = self.hello is None
+        self._gil.begin(enabled=event["gil"], free_threaded_build=event["free_threaded_build"], first=first)
+        if first:
             self._check_python(event)
             self.hello = dict(event)
-            self.gil = self.gil.model_copy(
-                update={"free_threaded_build": event["free_threaded_build"], "enabled_at_start": event["gil"]}
-            )
-        self._gil_now = bool(event["gil"])
 
     def _check_python(self, hello: Mapping[str, Any]) -> None:
         """End the cell when another Python came up than was asked for: its results would stand in the wrong row."""
@@ -198,12 +188,7 @@ class Ledger:
             self.over = f"asked for Python {build}, but {hello['executable']} is a {got}"
 
     def _on_gil(self, event: Mapping[str, Any]) -> None:
-        self._note_gil(event["gil"])
-        if self.gil.enabled_by is None and event.get("module"):
-            during = self._during()
-            self.gil = self.gil.model_copy(update={"enabled_by": event["module"], "enabled_by_test": during})
-        elif event.get("module") is None:
-            self.gil = self.gil.model_copy(update={"enabled_by": None, "enabled_by_test": None})
+        self._gil.switch(event.get("module"), enabled=event["gil"], during=self._during())
 
     @property
     def current(self) -> str | None:
@@ -215,11 +200,6 @@ class Ledger:
         if number is not None and self.planned is not None and number < len(self.planned):
             return self.planned[number].id
         return self.activity.name or None
-
-    def _note_gil(self, enabled: bool) -> None:
-        self._gil_now = enabled
-        if self.gil.enabled_by is None and self.gil.enabled_by_test is None and enabled != self.gil.enabled_at_start:
-            self.gil = self.gil.model_copy(update={"enabled_by_test": self._during()})
 
     def _on_observed(self, event: Mapping[str, Any]) -> None:
         self.observed = ObservedEnvironment.model_validate(event["environment"])
@@ -247,7 +227,7 @@ class Ledger:
         self.planned = [Planned(str(name), file, line) for name, file, line in event["tests"]]
         self.root = event.get("root")
         self.activity = Activity("between")
-        self._note_gil(event["gil"])
+        self._gil.note(event["gil"], self._during())
 
     def _on_selected(self, event: Mapping[str, Any]) -> None:
         self.activity = Activity("between")
@@ -265,7 +245,7 @@ class Ledger:
         return number
 
     def _on_end(self, event: Mapping[str, Any]) -> None:
-        self._note_gil(event["gil"])
+        self._gil.note(event["gil"], self._during())
         number = self._known(event["n"])
         if event.get("broke"):
             self._explained = True
@@ -283,11 +263,11 @@ class Ledger:
         self._dead_context = str(event["error"])
 
     def _on_finish(self, event: Mapping[str, Any]) -> None:
-        self._note_gil(event["gil"])
+        self._gil.note(event["gil"], self._during())
         self.activity = Activity("finish")
 
     def _on_done(self, event: Mapping[str, Any]) -> None:
-        self._note_gil(event["gil"])
+        self._gil.note(event["gil"], self._during())
         self.last_status = int(event["status"])
         self.activity = Activity("exit")
 
@@ -310,19 +290,18 @@ class Ledger:
         self.workers.append(Left(pid=worker.pid, reason=self._why_left(event), seconds=event["seconds"]))
         if self._deadline is None:
             self._enter_phase(event)
-        if self._gil_now is not None:
-            self.gil = self.gil.model_copy(update={"enabled_at_end": bool(self.gil.enabled_at_end or self._gil_now)})
+        self._gil.end()
         clean = event["signal"] is None and event["exit_code"] == 0 and self.activity.kind == "exit"
         if self._deadline is not None:
             if self._deadline["limit"] != "cell":
-                self._blame(self.activity, _from_deadline(event, self._deadline, self.activity, worker.pid))
+                self._blame(self.activity, from_deadline(event, self._deadline, self.activity, worker.pid))
         elif self._dead_context is not None:
             if self.activity.kind != "between":  # a test has told it in its own result
-                self._blame(self.activity, _from_dead_context(self._dead_context, event, self.activity, worker.pid))
+                self._blame(self.activity, from_dead_context(self._dead_context, event, self.activity, worker.pid))
         elif self._aborted is not None and not self._explained:
-            self._blame(self.activity, _from_abort(self._aborted, event, self.activity, worker.pid))
+            self._blame(self.activity, from_abort(self._aborted, event, self.activity, worker.pid))
         elif not clean:
-            self._blame(self.activity, _from_death(event, self.activity, worker.pid))
+            self._blame(self.activity, from_death(event, self.activity, worker.pid))
         if self.planned is None and not self.left_out_since(worker):
             self.gave_up = "the tests could not be collected"
         self.stalls = 0 if self._brought > worker.brought or worker.mode == "alone" else self.stalls + 1
@@ -346,7 +325,7 @@ class Ledger:
             return f"stopped: {self._deadline['reason']}"
         if self._dead_context is not None:
             return f"replaced: its CUDA context was dead, {self._dead_context}"
-        return "finished" if event["signal"] is None and event["exit_code"] == 0 else _how(event)
+        return "finished" if event["signal"] is None and event["exit_code"] == 0 else describe_end(event)
 
     def _blame(self, activity: Activity, attempt: Attempt) -> None:
         number = activity.number
@@ -373,84 +352,3 @@ _OF_THE_SUPERVISOR = frozenset({"supervisor", "worker", "ended", "over", "observ
 
 def _attempt(item: Mapping[str, Any], pid: int | None) -> Attempt:
     return Attempt.model_validate({**item, "pid": pid})
-
-
-def _how(event: Mapping[str, Any]) -> str:
-    if event["signal"]:
-        return f"died of {event['signal']}"
-    return f"ended with exit code {event['exit_code']}"
-
-
-def _where(activity: Activity) -> str:
-    if activity.phase == "synchronize":
-        return "while it waited for what this test had left running on the GPU"
-    return {
-        "start": "before its first test file",
-        "conftest": "while it loaded this file",
-        "collect": "while it collected this file",
-        "between": "between two tests",
-        "test": f"in the {activity.phase} of this test",
-        "finish": "at the end of its session, after its last test",
-        "exit": "at its exit, after its last test",
-    }[activity.kind]
-
-
-def _phase(activity: Activity) -> str | None:
-    return {"conftest": "collect", "finish": "session finish", "between": "session"}.get(
-        activity.kind, activity.phase or activity.kind
-    )
-
-
-def _from_death(event: Mapping[str, Any], activity: Activity, pid: int) -> Attempt:
-    message = f"the process {_how(event)} {_where(activity)}"
-    if event["exit_code"] == LOST_EXIT_CODE:
-        message += "; a test had closed the descriptor through which it reports"
-    if event["exit_code"] == 0 and activity.kind != "exit":
-        message += "; nothing had asked it to end"
-    return Attempt(
-        outcome=Outcome.CRASHED,
-        seconds=event["activity_seconds"],
-        phase=_phase(activity),
-        signal=event["signal"],
-        exit_code=event["exit_code"],
-        message=message,
-        stack=event["stack"],
-        output=event["output"],
-        pid=pid,
-    )
-
-
-def _from_deadline(event: Mapping[str, Any], deadline: Mapping[str, Any], activity: Activity, pid: int) -> Attempt:
-    hard = "; SIGTERM did not end it, SIGKILL did" if event["signal"] == "SIGKILL" else ""
-    return Attempt(
-        outcome=Outcome.TIMED_OUT,
-        seconds=event["activity_seconds"],
-        phase=_phase(activity),
-        message=f"{deadline['reason']}; the process was stopped {_where(activity)}{hard}",
-        stack=event["stack"],
-        output=event["output"],
-        pid=pid,
-    )
-
-
-def _from_dead_context(error: str, event: Mapping[str, Any], activity: Activity, pid: int) -> Attempt:
-    return Attempt(
-        outcome=Outcome.ERROR,
-        seconds=event["activity_seconds"],
-        phase=_phase(activity),
-        message=f"the CUDA context was dead after the import of this file: {error}",
-        output=event["output"],
-        pid=pid,
-    )
-
-
-def _from_abort(aborted: Mapping[str, Any], event: Mapping[str, Any], activity: Activity, pid: int) -> Attempt:
-    return Attempt(
-        outcome=Outcome.ERROR,
-        seconds=event["activity_seconds"],
-        phase=_phase(activity),
-        message=str(aborted["message"]),
-        stack=aborted.get("stack"),
-        output=event["output"],
-        pid=pid,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from runner.execution.gil import follow_tests
 from runner.execution.ledger import SESSION, Ledger
 from runner.model.plan import PlannedCell
 from runner.model.result import Attempt, CellResult, TestResult, count_outcomes
@@ -31,7 +32,7 @@ def read_result(
     return CellResult(
         cell=cell.key,
         environment=ledger.observed,
-        gil=ledger.gil,
+        gil=follow_tests(ledger.gil, tests),
         status=status,
         reason=reason,
         planned=len(tests),

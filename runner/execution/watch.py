@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from runner.execution.blame import Activity
 from runner.execution.journal import Journal, parse_lines
-from runner.execution.ledger import Activity, Ledger
+from runner.execution.ledger import Ledger
 from runner.execution.log import BoundedLog
 from runner.execution.processes import end_group
 from runner.execution.worker import WorkerProcess

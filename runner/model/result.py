@@ -19,7 +19,7 @@ class Attempt(Value):
     Attributes:
         outcome: what became of it.
         seconds: wall time, all phases together.
-        phase: `collect`, `setup`, `call`, `teardown`, `synchronize` (the wait for the GPU after the test); where it ended
+        phase: `collect`, `setup`, `call`, `teardown`, `synchronize` (the wait for the GPU after it); where it ended
             when it did not end well, else None.
         signal: name of the signal that ended the process (`SIGSEGV`), else None.
         exit_code: of the process when it ended unexpectedly, else None.
@@ -71,6 +71,10 @@ class GilState(Value):
         enabled_at_end: at the end of the last worker; True if any worker ended with the GIL on.
         enabled_by: the module whose import switched the GIL on, such as `triton._C.libtriton`; None when nothing did.
         enabled_by_test: node id of the test, or path of the file, during which it happened.
+        enabled_after_files: path of a test file to the state after the last of its tests, in the order in which they
+            ran; empty for builds that cannot switch the GIL off.
+        first_test_enabled: id of the first test after which it was on, whatever had switched it on; None when it
+            never was, and for builds that cannot switch it off.
     """
 
     requested: GilMode
@@ -79,6 +83,8 @@ class GilState(Value):
     enabled_at_end: bool | None = None
     enabled_by: str | None = None
     enabled_by_test: str | None = None
+    enabled_after_files: dict[str, bool] = Field(default_factory=dict)
+    first_test_enabled: str | None = None
 
 
 class Gpu(Value):

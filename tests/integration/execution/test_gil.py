@@ -44,6 +44,7 @@ def test_each_mode_is_told_as_it_was(
     source = project.write("undeclared.c", SOURCE)
     subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", source, "-o", project.root / "undeclared.so"], check=True)
     project.write("test_gil.py", TESTS)
+    project.write("test_later.py", "def test_later(): pass\n")
     project.write("pytest.ini", "[pytest]\nfilterwarnings = ignore::RuntimeWarning\n")
     project.gil = mode
     result = project.run()
@@ -51,4 +52,7 @@ def test_each_mode_is_told_as_it_was(
     assert (result.gil.enabled_at_start, result.gil.enabled_at_end) == (at_start, at_end)
     assert result.gil.enabled_by == by
     assert result.gil.enabled_by_test == ("test_gil.py::test_imports" if by else None)
-    assert [test.attempts[0].gil_enabled for test in result.tests] == [at_start, at_end, at_end]
+    assert [test.attempts[0].gil_enabled for test in result.tests] == [at_start, at_end, at_end, at_end]
+    assert result.gil.enabled_after_files == {"test_gil.py": at_end, "test_later.py": at_end}
+    first = {GilMode.ON: "test_gil.py::test_before", GilMode.DEFAULT: "test_gil.py::test_imports", GilMode.OFF: None}
+    assert result.gil.first_test_enabled == first[mode]
