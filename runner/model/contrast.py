@@ -71,7 +71,7 @@ class Contrast(Value):
 
     Attributes:
         cell: id of the cell whose failure is looked into.
-        root: id of the failures' root (`RootKey.id` of runner.verdict.root).
+        root: id of the failures' root (`RootKey.id` of runner.evidence.root).
         tests: node ids of the tests that were run on both sides.
         factor: the one factor that differs. `repeat` changes nothing: its `before` is what the matrix run saw, its
             `after` the repetitions under the same conditions.

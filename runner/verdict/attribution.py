@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from runner.evidence.observed import Observed, Observer
+from runner.evidence.rulefile import built_in
+from runner.evidence.siblings import Siblings
+from runner.evidence.signatures import Rules
 from runner.model.contrast import Contrast, Contrasts
 from runner.model.plan import Plan
 from runner.model.result import CellResult
 from runner.model.verdict import Finding
 from runner.model.words import Cause, Confidence
 from runner.verdict.case import Case, Control
-from runner.verdict.observed import Observed, Observer
-from runner.verdict.rulefile import built_in
-from runner.verdict.siblings import Siblings
-from runner.verdict.signatures import Rules
 from runner.verdict.table import Row, decide
 from runner.verdict.wording import evidence_of, next_step_of, title_of
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from runner.evidence.observed import RootSeen
+from runner.evidence.root import RootKey
+from runner.evidence.signatures import Rule
+from runner.evidence.statistics import Strength, strength
 from runner.model.contrast import Contrast, ControlPart, Count, Side, Trial
 from runner.model.words import Confidence, Factor, Status
-from runner.verdict.observed import RootSeen
-from runner.verdict.root import RootKey
-from runner.verdict.signatures import Rule
-from runner.verdict.statistics import Strength, strength
 
 _NOT_TRIED = frozenset({Factor.REPEAT, Factor.CONTROL, Factor.THREADS})
 _RANK = {Confidence.PROVEN: 0, Confidence.LIKELY: 1, Confidence.CANNOT_TELL: 2}

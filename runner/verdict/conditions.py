@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from runner.evidence.signatures import Category
+from runner.evidence.statistics import PROVEN_TRIALS, strength
 from runner.model.contrast import Count
 from runner.model.words import Confidence, Factor, Status
 from runner.verdict.case import Case
-from runner.verdict.signatures import Category
-from runner.verdict.statistics import PROVEN_TRIALS, strength
 
 LIKELY, PROVEN, CANNOT_TELL = Confidence.LIKELY, Confidence.PROVEN, Confidence.CANNOT_TELL
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from runner.evidence.signatures import Category
 from runner.model.words import Cause, Confidence, Factor
 from runner.verdict.case import Case
 from runner.verdict.conditions import (
@@ -41,7 +42,6 @@ from runner.verdict.conditions import (
     threads,
     weakest,
 )
-from runner.verdict.signatures import Category
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
+from runner.evidence.statistics import PROVEN_P, rate, repeats_needed, repeats_to_show
 from runner.model.contrast import ControlPart, Count
 from runner.model.verdict import Evidence
 from runner.model.words import Confidence, Factor
 from runner.verdict.case import Case, Effect
-from runner.verdict.statistics import PROVEN_P, rate, repeats_needed, repeats_to_show
 from runner.verdict.table import Row
 
 _QUOTE = 160

@@ -17,14 +17,15 @@ FLOORS: dict[str, set[str]] = {
     "plan": {"errors", "model"},
     "environment": {"errors", "model"},
     "execution": {"errors", "model"},
-    "experiment": {"errors", "model", "plan", "environment", "execution"},
-    "verdict": {"errors", "model"},
-    "report": {"errors", "model", "verdict"},
-    "github": {"errors", "model", "verdict", "report"},
+    "evidence": {"errors", "model"},
+    "experiment": {"errors", "model", "plan", "environment", "execution", "evidence"},
+    "verdict": {"errors", "model", "evidence"},
+    "report": {"errors", "model", "evidence", "verdict"},
+    "github": {"errors", "model", "evidence", "verdict", "report"},
     "inside": set(),
 }
 FRONT_DOORS = {"__init__", "__main__", "cli", "commands", "sessions"}
-PURE = ("verdict", "report")
+PURE = ("evidence", "verdict", "report")
 EFFECTS = {"subprocess", "requests", "socket", "urllib", "time"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
+from runner.evidence.root import fingerprint
 from runner.model.cell import CellKey, PythonBuild, cell_id, environment_id
 from runner.model.contrast import Contrast, Contrasts, ControlPart, Count, Side
 from runner.model.plan import Pin, Plan, PlannedCell, PlannedEnvironment, Settings
@@ -12,7 +13,6 @@ from runner.model.result import Attempt, CellResult, GilState, TestResult
 from runner.model.verdict import Finding
 from runner.model.words import Factor, GilMode, Outcome, Status
 from runner.verdict.attribution import attribute
-from runner.verdict.root import fingerprint
 
 GOOD = Attempt(outcome=Outcome.PASSED, pid=1)
 SKIPPED = Attempt(outcome=Outcome.SKIPPED)

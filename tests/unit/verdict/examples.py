@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from runner.evidence.root import fingerprint
 from runner.model.contrast import Contrasts, ControlPart
 from runner.model.plan import Plan
 from runner.model.result import Attempt, CellResult
 from runner.model.words import Factor, GilMode, Outcome, Status
-from runner.verdict.root import fingerprint
 from tests.unit.verdict.building import GREEN, contrast, contrasts, part, plan, result, results
 
 OFF, ON = "py3.13t-gil-off-triton3.3.1", "py3.13t-gil-on-triton3.3.1"

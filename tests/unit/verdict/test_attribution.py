@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runner.evidence.root import fingerprint
 from runner.model.contrast import Contrast, Contrasts, ControlPart, Count, Trial
 from runner.model.result import Attempt
 from runner.model.words import Cause, Confidence, Factor, GilMode, Outcome, Status
 from runner.verdict.attribution import attribute, findings_of_cell
-from runner.verdict.root import fingerprint
 from tests.unit.verdict.building import GOOD, GREEN, contrast, contrasts, only, part, plan, result, results, said
 from tests.unit.verdict.examples import (
     EXAMPLES,

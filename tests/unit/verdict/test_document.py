@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from runner.evidence.rulefile import built_in
+from runner.evidence.signatures import Category
+from runner.evidence.statistics import LIKELY_P, PROVEN_P, PROVEN_TRIALS, repeats_needed
 from runner.verdict.attribution import attribute
-from runner.verdict.rulefile import built_in
-from runner.verdict.signatures import Category
-from runner.verdict.statistics import LIKELY_P, PROVEN_P, PROVEN_TRIALS, repeats_needed
 from runner.verdict.table import TABLE
 from tests.unit.verdict.examples import EXAMPLES
 
@@ -65,7 +65,7 @@ a known signature that is not this finding's. Without the control nothing is sai
 """
 RULE_FILES = """## Signatures of your own
 
-A rule file is YAML, a list like the shipped `runner/verdict/signatures.yml`. Your rules are read first, and one with the id
+A rule file is YAML, a list like the shipped `runner/evidence/signatures.yml`. Your rules are read first, and one with the id
 of a shipped rule replaces it.
 
 | field | meaning |

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from runner.evidence.trace import bounded, crash_start, importer_of_crash
 from runner.model.result import Attempt
 from runner.model.words import Cause, Outcome
-from runner.verdict.trace import bounded, crash_start, importer_of_crash
 
 WINDOW = 20_000
 """Characters before and after a pattern's place in which a rule's `also` patterns must be found."""

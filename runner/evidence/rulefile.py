@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from runner.errors import MatrixFileError
-from runner.verdict.signatures import Category, Rule, Rules
+from runner.evidence.signatures import Category, Rule, Rules
 
 _REMEDY = "Correct the lines named above; docs/attribution.md describes the format of a rule file."
 _TEXTS = ("id", "meaning", "next_step", "versions")
@@ -28,7 +28,7 @@ _REPEAT = re.compile(r"\{(\d*)(?:(,)(\d*))?\}")
 @functools.cache
 def built_in() -> Rules:
     """The signatures that ship with the tool."""
-    text = importlib.resources.files("runner.verdict").joinpath("signatures.yml").read_text(encoding="utf-8")
+    text = importlib.resources.files("runner.evidence").joinpath("signatures.yml").read_text(encoding="utf-8")
     return Rules(read_rules(text, "signatures.yml"))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from runner.evidence.statistics import strength
 from runner.model.contrast import Count
 from runner.model.words import Confidence
-from runner.verdict.statistics import strength
 
 
 class Answer(StrEnum):

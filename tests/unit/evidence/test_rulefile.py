@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from runner.errors import MatrixFileError
-from runner.verdict.rulefile import built_in, endless, read_rules
+from runner.evidence.rulefile import built_in, endless, read_rules
 
 GOOD = """\
 - id: mine

@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from runner.model.contrast import Count
-from runner.model.words import Confidence
-from runner.verdict.repeating import Answer, next_step
-from runner.verdict.statistics import (
+from runner.evidence.repeating import Answer, next_step
+from runner.evidence.statistics import (
     fisher_one_sided,
     fisher_two_sided,
     rate,
@@ -18,6 +16,8 @@ from runner.verdict.statistics import (
     repeats_to_show,
     strength,
 )
+from runner.model.contrast import Count
+from runner.model.words import Confidence
 
 
 def all_small_tables() -> list[tuple[int, int, int, int]]:

@@ -7,11 +7,11 @@ import itertools
 import re
 from dataclasses import dataclass
 
+from runner.evidence.rulefile import built_in
+from runner.evidence.signatures import Rules, attempt_text, ends_of
+from runner.evidence.trace import Frame, bounded, crashed_thread, frames, last_exception
 from runner.model.result import Attempt
 from runner.model.words import Outcome
-from runner.verdict.rulefile import built_in
-from runner.verdict.signatures import Rules, attempt_text, ends_of
-from runner.verdict.trace import Frame, bounded, crashed_thread, frames, last_exception
 
 _INNERMOST = 3
 _MESSAGE = 200

@@ -4,13 +4,13 @@ import tracemalloc
 
 import pytest
 
+from runner.evidence.rulefile import built_in, read_rules
+from runner.evidence.signatures import Category, Rules
+from runner.evidence.trace import MAX_TEXT
 from runner.model.result import Attempt
 from runner.model.words import Cause, Outcome
-from runner.verdict.rulefile import built_in, read_rules
-from runner.verdict.signatures import Category, Rules
-from runner.verdict.trace import MAX_TEXT
-from tests.unit.verdict.samples import CREATE, SAMPLES, Sample, dump, traceback
-from tests.unit.verdict.unrelated import LOGS
+from tests.unit.evidence.samples import CREATE, SAMPLES, Sample, dump, traceback
+from tests.unit.evidence.unrelated import LOGS
 
 RULES = built_in()
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from runner.evidence.signatures import Category
 from runner.model.words import Outcome
-from runner.verdict.signatures import Category
 
 SITE = "/opt/venv/lib/python3.13t/site-packages"
 

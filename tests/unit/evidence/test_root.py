@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from runner.evidence.root import fingerprint, normal
+from runner.evidence.trace import Frame, bounded, crashed_thread, frames, importer_of_crash, last_exception
 from runner.model.result import Attempt
 from runner.model.words import Outcome
-from runner.verdict.root import fingerprint, normal
-from runner.verdict.trace import Frame, bounded, crashed_thread, frames, importer_of_crash, last_exception
+from tests.unit.evidence.samples import CREATE, dump
 from tests.unit.verdict.examples import crashed, failed
-from tests.unit.verdict.samples import CREATE, dump
 
 SITE_A = "/a/lib/python3.12/site-packages"
 SITE_B = "/elsewhere/venv/lib/python3.13t/site-packages"

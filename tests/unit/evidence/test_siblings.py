@@ -1,10 +1,10 @@
 from __future__ import annotations
 
+from runner.evidence.observed import Observer
+from runner.evidence.rulefile import built_in
+from runner.evidence.siblings import sibling_contrasts
 from runner.model.result import Attempt
 from runner.model.words import Factor, GilMode, Outcome, Status
-from runner.verdict.observed import Observer
-from runner.verdict.rulefile import built_in
-from runner.verdict.siblings import sibling_contrasts
 from tests.unit.verdict.building import GOOD, SKIPPED, plan, result, results
 from tests.unit.verdict.examples import OFF, ON, RACE, WRONG
 

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from runner.evidence.root import RootKey, Roots
+from runner.evidence.signatures import Rules, attempt_text
+from runner.evidence.trace import bounded
 from runner.model.cell import CellKey
 from runner.model.contrast import Count
 from runner.model.result import Attempt, CellResult
 from runner.model.words import Outcome, Status
-from runner.verdict.root import RootKey, Roots
-from runner.verdict.signatures import Rules, attempt_text
-from runner.verdict.trace import bounded
 
 _SPEAKS = frozenset({Outcome.PASSED, Outcome.XPASSED})
 _OF_CUDA = re.compile(r"\bCUDA\b|CUDA_ERROR|cuda(?:Error|rt)|\bcuda error", re.IGNORECASE)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
+from runner.evidence.observed import Observed, Observer
+from runner.evidence.rulefile import built_in
+from runner.evidence.signatures import Rules
 from runner.model.cell import CellKey, PythonBuild
 from runner.model.contrast import Contrast, Side
 from runner.model.plan import Plan, PlannedCell
 from runner.model.result import CellResult
 from runner.model.words import Factor, GilMode, Status
-from runner.verdict.observed import Observed, Observer
-from runner.verdict.rulefile import built_in
-from runner.verdict.signatures import Rules
 
 _OF_TORCH = ("torch", "triton")
 _Sides = dict[tuple[Factor, str, str, tuple[str, ...], str], Side]
