@@ -102,9 +102,12 @@ def lint(session: nox.Session) -> None:
     session.run("check-jsonschema", "--schemafile", "matrices/matrix.schema.json", *_files("matrices/*.yml"))
     if actions := _files("action.yml"):
         session.run("check-jsonschema", "--builtin-schema", "vendor.github-actions", *actions)
+    session.run("check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml")
+    forms = [form for form in _files(".github/ISSUE_TEMPLATE/*.yml") if not form.endswith("config.yml")]
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-issue-forms", *forms)
     if workflows := _files(".github/workflows/*.yml"):
         session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
-        session.run("zizmor", "--offline", "--quiet", *workflows, *_files("action.yml"))
+        session.run("zizmor", "--offline", "--quiet", "--persona", "pedantic", ".github", "action.yml")
         # `$/` alone is the action at the root of the workflow's own repository; actionlint wants a path after it.
         session.run("actionlint", "-ignore", r'specifying action "\$/" in invalid format', *workflows)
 

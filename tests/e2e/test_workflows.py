@@ -7,10 +7,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.e2e.world import CELLS, Run, World, job_page
+from tests.e2e.world import CELLS, ROOT, Run, World, job_page, shown_workflows
 
 Keep = Callable[[str, str], None]
 GOOD, BAD = CELLS
+FORK = "mallory/kernels"
+FAIL = "## ❌ FAIL: 1 of 2 cells fails (1 of 4 tests), 1 passes."
+PASS = "## ✅ PASS: 2 of 2 cells pass (4 tests)."
+CANNOT_TELL = "## ❔ CANNOT TELL: 1 of 2 cells has no result, 1 passes."
 MERGE = "refs/pull/{}/merge"
 
 
@@ -45,123 +49,98 @@ def check_told(run: Run, verdict: str, *, cells: list[list[str]]) -> None:
     assert rows(run.summary) == cells
 
 
-class TestPullRequest:
-    """One pull request of the same repository: red, run again, then a new commit whose machine goes down."""
+def test_a_failing_cell_is_told_and_its_rerun_turns_the_comment_green(world: World, keep: Keep) -> None:
+    head = world.commit("a change")
+    event = world.pull_request(7, head)
+    (world.weather / "3.13").write_text("rain")
+    run = world.run("pull_request", event, number=41, ref=MERGE.format(7))
+    marker, text = only_comment(world, 7)
+    keep("pull_request", text)
+    keep("pull_request-summary", run.summary)
+    assert run.jobs == {"plan": "success", GOOD: "success", BAD: "failure", "verdict": "failure"}
+    check_told(run, FAIL, cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❌ fail 1/2"]])
+    assert first_line(text) == FAIL
+    assert rows(text) == rows(run.summary)
+    assert "`tests/test_double.py::test_the_machine_is_well` failed" in text
+    assert f"[`py3.13-gil-on-triton3.7.0`]({job_page(41, 2)})" in text
+    assert re.search(r"::error file=tests/test_double\.py,line=\d+", run.log), "an annotation at the failing line"
+    assert "sm90@.github/workflows/kernels.yml" in marker
+    assert marker.endswith(f"head={head} run=41 attempt=1 -->")
 
-    @pytest.fixture(scope="class")
-    def head(self, world: World) -> str:
-        return world.commit("a change")
-
-    def test_a_failing_cell_is_told_in_comment_and_summary(self, world: World, head: str, keep: Keep) -> None:
-        (world.weather / "3.13").write_text("rain")
-        run = world.run("pull_request", world.pull_request(7, head), number=41, ref=MERGE.format(7))
-        marker, text = only_comment(world, 7)
-        keep("pull_request", text)
-        keep("pull_request-summary", run.summary)
-        assert run.jobs == {"plan": "success", GOOD: "success", BAD: "failure", "verdict": "failure"}
-        verdict = "## ❌ FAIL: 1 of 2 cells fails (1 of 4 tests), 1 passes."
-        check_told(run, verdict, cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❌ fail 1/2"]])
-        assert first_line(text) == verdict
-        assert rows(text) == rows(run.summary)
-        assert "`tests/test_double.py::test_the_machine_is_well` failed" in text
-        assert f"[`py3.13-gil-on-triton3.7.0`]({job_page(41, 2)})" in text
-        assert marker.endswith(f"head={head} run=41 attempt=1 -->")
-        assert "sm90@.github/workflows/kernels.yml" in marker
-        assert re.search(r"error.*test_double\.py", run.log), "an annotation at the failing line"
-
-    def test_run_again_the_failed_cell_alone_turns_the_comment_green(self, world: World, head: str, keep: Keep) -> None:
-        """act cannot leave the plan's job out as GitHub does; the other cell is not run and its first result counts."""
-        event = world.pull_request(7, head)
-        run = world.run("pull_request", event, number=41, attempt=2, only=BAD, ref=MERGE.format(7))
-        marker, text = only_comment(world, 7)
-        keep("rerun", text)
-        assert run.jobs == {"plan": "success", BAD: "success", "verdict": "success"}
-        check_told(
-            run,
-            "## ✅ PASS: 2 of 2 cells pass (4 tests).",
-            cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "✅ pass 2"]],
-        )
-        assert first_line(text) == first_line(run.summary)
-        assert marker.endswith(f"head={head} run=41 attempt=2 -->")
-
-    def test_a_lost_cell_is_a_row_without_a_result(self, world: World, keep: Keep) -> None:
-        head = world.commit("another change")
-        (world.weather / "3.13").write_text("lightning")
-        run = world.run("pull_request", world.pull_request(7, head), number=42, ref=MERGE.format(7))
-        marker, text = only_comment(world, 7)
-        keep("lost", text)
-        keep("lost-summary", run.summary)
-        assert run.jobs == {"plan": "success", GOOD: "success", BAD: "failure", "verdict": "failure"}
-        check_told(
-            run,
-            "## ❔ CANNOT TELL: 1 of 2 cells has no result, 1 passes.",
-            cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❔ no result"]],
-        )
-        assert first_line(text) == first_line(run.summary)
-        assert marker.endswith(f"head={head} run=42 attempt=1 -->")
+    # act cannot leave the plan's job out as GitHub does; the other cell is not run and its first result counts.
+    (world.weather / "3.13").unlink()
+    again = world.run("pull_request", event, number=41, attempt=2, only=BAD, ref=MERGE.format(7))
+    marker, text = only_comment(world, 7)
+    keep("rerun", text)
+    assert again.jobs == {"plan": "success", BAD: "success", "verdict": "success"}
+    check_told(again, PASS, cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "✅ pass 2"]])
+    assert first_line(text) == PASS
+    assert marker.endswith(f"head={head} run=41 attempt=2 -->")
 
 
-class TestFork:
-    """A fork's pull request: its own run is the gate and writes nothing; the end of that run tells."""
-
-    FORK = "mallory/kernels"
-
-    def test_the_forks_run_writes_its_summary_alone_and_the_second_workflow_the_comment(
-        self, world: World, keep: Keep
-    ) -> None:
-        head = world.commit("a stranger's change")
-        (world.weather / "3.13").write_text("rain")
-        event = world.pull_request(8, head, head_repository=self.FORK)
-        asked = len(world.server.requests)
-        run = world.run("pull_request", event, number=43, token="fork", ref=MERGE.format(8))
-        assert run.jobs["verdict"] == "failure"
-        check_told(
-            run,
-            "## ❌ FAIL: 1 of 2 cells fails (1 of 4 tests), 1 passes.",
-            cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❌ fail 1/2"]],
-        )
-        assert world.server.requests[asked:] == []
-        assert world.comments(8) == []
-
-        told = world.run("workflow_run", world.ended(run, event, number=43), workflow="kernels-told", number=5)
-        marker, text = only_comment(world, 8)
-        keep("fork", text)
-        assert told.jobs == {"tell": "success"}, told.log
-        assert first_line(text) == first_line(run.summary)
-        assert rows(text) == rows(run.summary)
-        assert "> This result was made by a run of a fork's code" in text
-        assert marker.endswith(f"head={head} run=43 attempt=1 -->")
+def test_a_lost_cell_is_a_row_without_a_result(world: World, keep: Keep) -> None:
+    head = world.commit("another change")
+    (world.weather / "3.13").write_text("lightning")
+    run = world.run("pull_request", world.pull_request(8, head), number=42, ref=MERGE.format(8))
+    marker, text = only_comment(world, 8)
+    keep("lost", text)
+    keep("lost-summary", run.summary)
+    assert run.jobs == {"plan": "success", GOOD: "success", BAD: "failure", "verdict": "failure"}
+    check_told(run, CANNOT_TELL, cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❔ no result"]])
+    assert first_line(text) == CANNOT_TELL
+    assert marker.endswith(f"head={head} run=42 attempt=1 -->")
 
 
-class TestWithoutAPullRequest:
-    """A push and a merge group: a summary, no comment, no question to GitHub."""
+def test_a_forks_run_is_the_gate_and_its_end_is_told(world: World, keep: Keep) -> None:
+    head = world.commit("a stranger's change")
+    event = world.pull_request(9, head, head_repository=FORK)
+    (world.weather / "3.13").write_text("rain")
+    asked = len(world.server.requests)
+    run = world.run("pull_request", event, number=43, token="fork", ref=MERGE.format(9))
+    assert run.jobs["verdict"] == "failure"
+    check_told(run, FAIL, cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❌ fail 1/2"]])
+    assert world.server.requests[asked:] == []
+    assert world.comments(9) == []
 
-    @pytest.mark.parametrize(
-        ("event", "ref"), [("push", "refs/heads/main"), ("merge_group", "refs/heads/gh-readonly-queue/main/pr-7-abc")]
-    )
-    def test_they_write_their_summary_alone(self, world: World, keep: Keep, event: str, ref: str) -> None:
-        before = dict(world.server.state.comments)
-        asked = len(world.server.requests)
-        payload = world.event(event)
-        payload |= {"ref": ref} if event == "push" else {}
-        run = world.run(event, payload, only=GOOD, number=44 if event == "push" else 45, ref=ref)
-        keep(f"{event}-summary", run.summary)
-        assert run.jobs == {"plan": "success", GOOD: "success", "verdict": "failure"}
-        # The other cell's job never started, as when no machine takes it.
-        check_told(
-            run,
-            "## ❔ CANNOT TELL: 1 of 2 cells has no result, 1 passes.",
-            cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❔ no result"]],
-        )
-        assert world.server.state.comments == before
-        assert world.server.requests[asked:] == []
+    told = world.run("workflow_run", world.ended(run, event, number=43), workflow="kernels-told", number=5)
+    marker, text = only_comment(world, 9)
+    keep("fork", text)
+    assert told.jobs == {"tell": "success"}, told.log
+    assert first_line(text) == FAIL
+    assert rows(text) == rows(run.summary)
+    assert "> This result was made by a run of a fork's code" in text
+    assert marker.endswith(f"head={head} run=43 attempt=1 -->")
 
 
-def test_public_forks_and_machines_of_ones_own_need_a_person(world: World) -> None:
-    path = world.repository / "matrices" / "sm90.yml"
-    path.write_text(path.read_text() + "runner: [self-hosted, linux, x64, sm90]\n")
-    head = world.commit("onto your machines")
-    run = world.run("pull_request", world.pull_request(9, head, head_repository="mallory/kernels"), token="fork")
-    assert run.jobs["plan"] == "failure"
-    assert set(run.jobs) <= {"plan", "verdict"}, "no job of somebody's code was started"
-    assert "its author's code would run on your machines" in run.log
+@pytest.mark.parametrize(
+    ("event", "ref"), [("push", "refs/heads/main"), ("merge_group", "refs/heads/gh-readonly-queue/main/pr-7-abc")]
+)
+def test_without_a_pull_request_the_summary_alone_is_written(world: World, keep: Keep, event: str, ref: str) -> None:
+    payload = world.event(event) | {"ref": ref}
+    before, asked = dict(world.server.state.comments), len(world.server.requests)
+    run = world.run(event, payload, only=GOOD, ref=ref)
+    keep(f"{event}-summary", run.summary)
+    assert run.jobs == {"plan": "success", GOOD: "success", "verdict": "failure"}
+    # The other cell's job never started, as when no machine takes it.
+    check_told(run, CANNOT_TELL, cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❔ no result"]])
+    assert world.server.state.comments == before
+    assert world.server.requests[asked:] == []
+
+
+def test_a_fork_reaches_ones_own_machines_once_a_person_has_approved(world: World) -> None:
+    matrix, workflow = (world.repository / name for name in ("matrices/sm90.yml", ".github/workflows/kernels.yml"))
+    before = {path: path.read_text(encoding="utf-8") for path in (matrix, workflow)}
+    matrix.write_text(before[matrix] + "runner: [self-hosted, linux, x64, sm90]\n", encoding="utf-8")
+    try:
+        event = world.pull_request(10, world.commit("onto your machines"), head_repository=FORK)
+        refused = world.run("pull_request", event, token="fork", ref=MERGE.format(10))
+        assert refused.jobs["plan"] == "failure"
+        assert set(refused.jobs) <= {"plan", "verdict"}, "no job of somebody's code was started"
+        assert "its author's code would run on your machines" in refused.log
+
+        workflow.write_text(shown_workflows(ROOT / "docs" / "permissions.md")[".github/workflows/kernels.yml"], "utf-8")
+        approved = world.run("pull_request", event, token="fork", only=GOOD, ref=MERGE.format(10))
+        assert approved.jobs == {"approve": "success", "plan": "success", GOOD: "success", "verdict": "failure"}
+    finally:
+        for path, text in before.items():
+            path.write_text(text, encoding="utf-8")

@@ -82,6 +82,11 @@ def test_the_machine_is_well():
 CELLS = ("py3.12-triton3.7.0", "py3.13-triton3.7.0")
 
 
+def shown_workflows(document: Path) -> dict[str, str]:
+    """The workflows that a document shows, by the path in their first line, as they are written there."""
+    return {match["path"]: match["text"] for match in _BLOCK.finditer(document.read_text("utf-8"))}
+
+
 def job_page(number: int, place: int) -> str:
     """Where the job at a place of a run would be seen."""
     return f"https://github.example/{REPOSITORY}/actions/runs/{9000 + number}/job/{place}"
@@ -129,9 +134,8 @@ class World:
 
     def files(self) -> dict[str, str]:
         """A small project and the README's workflows, as they are written there."""
-        written = {match["path"]: match["text"] for match in _BLOCK.finditer((ROOT / "README.md").read_text("utf-8"))}
         return {
-            **written,
+            **shown_workflows(ROOT / "README.md"),
             "matrices/sm90.yml": MATRIX,
             "pyproject.toml": PYPROJECT,
             "src/doubling/__init__.py": "from doubling.kernel import double\n",

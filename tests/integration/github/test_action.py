@@ -58,6 +58,19 @@ def test_the_options_that_the_scripts_give_are_options_of_the_commands() -> None
     assert set(re.findall(r"(?<=[ (])--[a-z-]+", text)) <= known
 
 
+def test_every_input_and_output_is_documented_and_no_other() -> None:
+    text = (ROOT / "docs" / "action.md").read_text(encoding="utf-8")
+    composite = text.partition("## The composite action")[2].partition("## The comment")[0]
+    rows = re.findall(r"^\| (`[^|]*`) \|", composite, re.MULTILINE)
+    documented = [name for row in rows for name in re.findall(r"`([a-z-]+)`", row)]
+    assert sorted(documented) == sorted([*ACTION["inputs"], *ACTION["outputs"]])
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "triton-compat.yml").read_text(encoding="utf-8"))
+    fan_out = text.partition("## The fan-out")[2].partition("## The composite")[0]
+    assert set(re.findall(r"^\| `([a-z-]+)` \|", fan_out, re.MULTILINE)) == set(
+        workflow[True]["workflow_call"]["inputs"]
+    )
+
+
 def stage(tmp_path: Path, name: str, script: str, **variables: str) -> tuple[int, str, list[str]]:
     """Run one stage with a `triton-compat` that notes its arguments and exits as `script` says."""
     tool = tmp_path / "triton-compat"
