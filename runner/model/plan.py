@@ -87,6 +87,24 @@ class GpuNeed(Value):
     required: bool = False
 
 
+class Race(Value):
+    """How tests are run in several threads at once, after the ordinary run.
+
+    Attributes:
+        threads: that run one test at the same time.
+        rounds: how often they do so; 0 switches the stage off.
+        leave_out: globs over test ids; `*` and `?` match any characters, brackets stand for themselves.
+    """
+
+    MOST_THREADS: ClassVar[int] = 256
+    MOST_ROUNDS: ClassVar[int] = 100_000
+    USUAL_ROUNDS: ClassVar[int] = 10
+
+    threads: int = Field(default=8, ge=2, le=MOST_THREADS)
+    rounds: int = Field(default=0, ge=0, le=MOST_ROUNDS)
+    leave_out: tuple[str, ...] = ()
+
+
 class Settings(Value):
     """How the tests of one cell are run.
 
@@ -97,6 +115,7 @@ class Settings(Value):
         workdir: relative to `Plan.root`; where pytest starts.
         limits: see `Limits`.
         gpu: see `GpuNeed`.
+        race: see `Race`.
         runner: labels of the machine that runs the cell.
         sources: for each setting above (dotted, such as `limits.test_seconds`) where it was set:
             `matrices/sm90.yml:12` or `default`.
@@ -108,6 +127,7 @@ class Settings(Value):
     workdir: str = "."
     limits: Limits = Limits()
     gpu: GpuNeed = GpuNeed()
+    race: Race = Race()
     runner: tuple[str, ...] = ()
     sources: dict[str, str] = Field(default_factory=dict)
 

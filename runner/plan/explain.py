@@ -67,7 +67,7 @@ def _flat(settings: Settings) -> dict[str, str]:
             flat.update({f"env.{variable}": _value(text) for variable, text in sorted(settings.env.items())})
             if not settings.env:
                 flat["env"] = "none"
-        elif name in {"limits", "gpu"}:
+        elif name in {"limits", "gpu", "race"}:
             flat.update({f"{name}.{key}": _value(inner) for key, inner in value})
         elif name != "sources":
             flat[name] = _value(value)

@@ -12,6 +12,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from runner.model.cell import PythonBuild
+from runner.model.plan import Race
 from runner.model.words import GilMode
 from runner.plan import values
 from runner.plan.nodes import type_names
@@ -108,6 +109,16 @@ Size = Annotated[
     ),
 ]
 Flag = Annotated[bool, _value(values.boolean), _schema({"type": "boolean"})]
+Threads = Annotated[
+    int,
+    _value(lambda text: values.number(text, 2, Race.MOST_THREADS)),
+    _schema({"type": "integer", "minimum": 2, "maximum": Race.MOST_THREADS}),
+]
+Rounds = Annotated[
+    int,
+    _value(lambda text: values.number(text, 0, Race.MOST_ROUNDS)),
+    _schema({"type": "integer", "minimum": 0, "maximum": Race.MOST_ROUNDS}),
+]
 Date = Annotated[
     dt.date,
     _value(values.date),

@@ -27,8 +27,10 @@ from runner.plan.fields import (
     PathText,
     Python,
     Requirement,
+    Rounds,
     Sentence,
     Size,
+    Threads,
     Torch,
     Triton,
     VariableName,
@@ -126,6 +128,19 @@ class GpuPart(Part):
     """Whether a machine without such a GPU is at fault; otherwise tests run and skip for themselves. Default: false."""
 
 
+class RacePart(Part):
+    """Every test in several threads at once, after the ordinary run: finds races, in the project and in Triton."""
+
+    threads: Threads | None = None
+    """How many threads run one test at the same time. Default: 8."""
+
+    rounds: Rounds | None = None
+    """How often they do so; 0 switches it off. Default: 10 where this key is given, else 0."""
+
+    leave_out: Many[Glob] | None = Field(default=None, alias="leave-out")
+    """Globs over test ids that cannot run in threads. Those that the tool sees for itself need not be named."""
+
+
 class RunPart(Part):
     """How tests are run."""
 
@@ -156,6 +171,9 @@ class MachinePart(Part):
     gpu: GpuPart | None = None
     """What the cell's GPU must be."""
 
+    race: RacePart | None = None
+    """Every test in several threads at once, after the ordinary run. Default: off."""
+
 
 class Project(RunPart):
     """What is tested."""
@@ -174,7 +192,7 @@ class Project(RunPart):
 
 
 class Override(RunPart, MachinePart):
-    """Other settings for some cells. Later overrides win; env is merged by variable, limits and gpu by key."""
+    """Other settings for some cells. Later overrides win; env is merged by variable, limits, gpu and race by key."""
 
     select: Selector
     """The cells: a glob over ids or a mapping of axis values."""

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from runner.model.plan import GpuNeed, Limits, Settings
+from runner.model.plan import GpuNeed, Limits, Race, Settings
 from runner.plan.matrix import MachinePart, Matrix, RunPart
 from runner.plan.nodes import Steps
 from runner.plan.problems import Problem
@@ -22,6 +22,9 @@ _DEFAULTS: dict[str, Any] = {
     "gpu.compute_capability": GpuNeed().compute_capability,
     "gpu.free_memory_bytes": GpuNeed().free_memory_bytes,
     "gpu.required": GpuNeed().required,
+    "race.threads": Race().threads,
+    "race.rounds": Race().rounds,
+    "race.leave_out": Race().leave_out,
     "runner": (),
 }
 
@@ -32,8 +35,9 @@ _NAMES = {
         "free-memory": "free_memory_bytes",
         "required": "required",
     },
+    "race": {"threads": "threads", "rounds": "rounds", "leave-out": "leave_out"},
 }
-"""What the keys under `limits` and `gpu` are called in the plan, where the unit is part of the name."""
+"""What the keys under `limits`, `gpu` and `race` are called in the plan, where the unit is part of the name."""
 
 
 class SettingsOf:
@@ -51,6 +55,8 @@ class SettingsOf:
         for setting, value, path in self._layers(overrides):
             values[setting] = value
             sources[setting] = self._file.source(*path)
+        if sources["race.rounds"] == "default" and {sources["race.threads"], sources["race.leave_out"]} != {"default"}:
+            values["race.rounds"] = Race.USUAL_ROUNDS  # whoever writes `race` wants one
         env = {name.removeprefix("env."): value for name, value in values.items() if name.startswith("env.")}
         if not env:
             sources["env"] = "default"
@@ -61,6 +67,7 @@ class SettingsOf:
             workdir=values["workdir"],
             limits=Limits(**_under("limits.", values)),
             gpu=GpuNeed(**_under("gpu.", values)),
+            race=Race(**_under("race.", values)),
             runner=values["runner"],
             sources=sources,
         )

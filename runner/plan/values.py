@@ -94,6 +94,13 @@ def boolean(text: str) -> bool:
     return _BOOLEANS[text.lower()]
 
 
+def number(text: str, least: int, most: int) -> int:
+    """A whole number between two bounds, both allowed."""
+    if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or not least <= int(text) <= most:
+        raise ValueError(f"{quoted(text)} is not a whole number from {least} to {most}")
+    return int(text)
+
+
 def date(text: str) -> dt.date:
     """A day as `2027-01-31`."""
     try:

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runner.errors import MatrixFileError
-from runner.model.plan import Settings
+from runner.model.plan import Race, Settings
 
 if TYPE_CHECKING:
     from tests.unit.plan.conftest import Workbench
@@ -45,6 +45,28 @@ def of(bench: Workbench, text: str, cell_id: str) -> Settings:
     return cell.settings
 
 
+RACES = """\
+python: 3.13t
+gil: [on, off]
+triton: 3.7.0
+project: {tests: tests}
+race: {leave-out: "*slow*"}
+overrides:
+  - select: {gil: off}
+    race: {threads: 4, rounds: 0}
+"""
+
+
+def test_a_race_that_is_asked_for_has_rounds_and_one_that_is_not_has_none(bench: Workbench) -> None:
+    on, off = (cell.settings for cell in bench.plan(RACES).cells)
+    assert on.race == Race(threads=8, rounds=10, leave_out=("*slow*",))
+    assert off.race == Race(threads=4, rounds=0, leave_out=("*slow*",))
+    assert off.sources["race.rounds"].endswith("m.yml:8")
+    assert on.sources["race.leave_out"].endswith("m.yml:5")
+    assert on.sources["race.threads"] == "default"
+    assert bench.plan(RACES.replace('race: {leave-out: "*slow*"}\n', "")).cells[0].settings.race.rounds == 0
+
+
 def test_defaults_say_that_they_are_defaults(bench: Workbench, minimal: str) -> None:
     found = of(bench, minimal, "py3.12-gil-on-triton3.7.0")
     assert (found.limits.test_seconds, found.limits.cell_seconds, found.limits.memory_bytes) == (300, 3600, None)
@@ -61,6 +83,9 @@ def test_defaults_say_that_they_are_defaults(bench: Workbench, minimal: str) -> 
         "gpu.compute_capability",
         "gpu.free_memory_bytes",
         "gpu.required",
+        "race.threads",
+        "race.rounds",
+        "race.leave_out",
         "runner",
     }
 
@@ -74,6 +99,7 @@ def test_the_file_wins_over_defaults_and_later_overrides_over_earlier(bench: Wor
         "workdir": ".",
         "limits": {"test_seconds": 30.0, "cell_seconds": 600.0, "memory_bytes": 8 * 2**30},
         "gpu": {"compute_capability": "9.0", "free_memory_bytes": 2**30, "required": True},
+        "race": {"threads": 8, "rounds": 0, "leave_out": []},
         "runner": ["sm90", "big"],
     }
     lines = {name: int(text.rpartition(":")[2]) for name, text in found.sources.items() if text != "default"}

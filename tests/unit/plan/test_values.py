@@ -41,6 +41,13 @@ def test_wrong_sizes_say_what_was_meant() -> None:
             values.size(text)
 
 
+def test_numbers_have_bounds() -> None:
+    assert [values.number(text, 2, 64) for text in ("2", "64")] == [2, 64]
+    for text in ("1", "65", "-2", "2.0", "", "two", "٣", "9" * 400):
+        with pytest.raises(ValueError, match="not a whole number from 2 to 64"):
+            values.number(text, 2, 64)
+
+
 @given(st.text())
 def test_any_text_is_read_or_refused_with_a_sentence(text: str) -> None:
     for read in (
