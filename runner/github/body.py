@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from runner.github.room import Part, fit
 from runner.model.plan import Plan
 from runner.model.result import CellResult
-from runner.model.verdict import CellVerdict, Finding, Verdict
+from runner.model.verdict import Finding, Verdict
 from runner.model.words import Cause, Status
 from runner.report.escape import code, first_line, prose
 from runner.report.markdown import Section, sections
@@ -21,6 +21,7 @@ SUMMARY_BUDGET = 1_000_000
 """Bytes. GitHub discards the whole summary of a step when it is longer than 1 MiB."""
 _SHOWN_CELLS = 6
 _NOT_TO_BLAME = frozenset({Cause.PRE_EXISTING, Cause.FLAKY, Cause.INFRA})
+_CELL = re.compile(r"`([A-Za-z0-9._+-]+)`")
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(?:/[A-Za-z0-9._~%/+@=#-]*)?")
 
 
@@ -74,7 +75,7 @@ def parts(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, teste
         items = tuple("\n".join(_finding(finding, plan, tested)) for finding in blockers)
         yield Part("findings that block", "### Findings", items, joint="\n\n", rank=2)
     if "reasons" in found:
-        items = tuple(found["reasons"].text.split("\n"))
+        items = tuple(_linked(item, tested.jobs) for item in found["reasons"].text.split("\n"))
         yield Part("cells that are no plain pass", "### Cells that are no plain pass\n", items, rank=3)
     if others:
         items = tuple(_folded(finding, plan, tested) for finding in others)
@@ -82,9 +83,6 @@ def parts(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, teste
     if "failures" in found:
         head, *items_ = _paragraphs(found["failures"].text)
         yield Part("cells' failing tests", head, tuple(items_), joint="\n\n", rank=6)
-    jobs = tuple(_jobs(verdict, tested))
-    if jobs:
-        yield Part("links to jobs", "Jobs of these cells:\n", jobs, rank=5)
     if "notes" in found:
         head, *lines = found["notes"].text.split("\n")
         yield Part("notes", f"{head}\n", tuple(line for line in lines if line), rank=5)
@@ -139,20 +137,17 @@ def reproduction(plan: Plan, cell: str) -> str:
     return f"triton-compat plan {shlex.quote(plan.matrix_file)} && triton-compat cell {shlex.quote(cell)}"
 
 
-def _jobs(verdict: Verdict, tested: Tested) -> Iterator[str]:
-    for cell in verdict.cells:
-        if _is_notable(cell) and cell.id in tested.jobs:
-            yield f"- {link(code(cell.id), tested.jobs[cell.id])}"
-
-
-def _is_notable(cell: CellVerdict) -> bool:
-    return cell.status not in {Status.PASS, Status.UNAVAILABLE}
+def _linked(item: str, jobs: Mapping[str, str]) -> str:
+    """A line that names its cells first, with each of them linked to its job."""
+    # What follows the colon may come from a test.
+    names, colon, said = item.partition(": ")
+    return _CELL.sub(lambda found: link(found[0], jobs.get(found[1], "")), names) + colon + said
 
 
 def _tested(plan: Plan, tested: Tested) -> Iterator[str]:
-    against = f", compared with {_commit(tested.base, tested.base_url)}" if tested.base else ""
+    base = f", base {_commit(tested.base, tested.base_url)}" if tested.base else ""
     yield (
-        f"Tested: {_commit(tested.head, tested.head_url)}{against}, in {link(tested.run, tested.run_url)}, "
+        f"Tested: {_commit(tested.head, tested.head_url)}{base}, in {link(tested.run, tested.run_url)}, "
         f"with the matrix file {code(plan.matrix_file)}. Baseline: {prose(tested.baseline or 'none')}."
     )
 

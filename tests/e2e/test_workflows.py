@@ -32,7 +32,7 @@ def first_line(text: str) -> str:
 
 def rows(text: str) -> list[list[str]]:
     """The cells of the first table, below its head."""
-    lines = [line for line in text.split("\n\n")[1:][0].splitlines() if line.startswith("|")]
+    lines = next(block for block in text.split("\n\n") if block.startswith("|")).splitlines()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 

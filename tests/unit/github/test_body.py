@@ -167,11 +167,20 @@ def test_a_finding_has_evidence_a_command_and_a_link_to_its_job() -> None:
     assert "- Reproduce: `triton-compat plan 'my matrices/sm90.yml' && triton-compat cell cell-0`" in text
 
 
+def test_a_cell_that_is_no_plain_pass_is_linked_to_its_job_where_it_is_named() -> None:
+    matrix = make_matrix([Status.FAIL, Status.PASS], name=lambda: "evil: `cell-0` said")
+    jobs = {f"cell-{number}": f"https://github.com/octo/kernels/actions/runs/9001/job/{number}" for number in range(2)}
+    text = render_comment(matrix.plan, matrix.results, matrix.verdict, replace(TESTED, jobs=jobs))
+    assert f"- ❌ [`cell-0`]({jobs['cell-0']}) fail" in text
+    assert text.count(jobs["cell-0"]) == 1, "what a test says is never linked"
+    assert jobs["cell-1"] not in text
+
+
 def test_what_was_tested_stands_last_with_its_links() -> None:
     matrix = make_matrix([Status.PASS])
     last = render_comment(matrix.plan, matrix.results, matrix.verdict, TESTED).splitlines()[-1]
     assert last == (
-        f"Tested: [`ec26c3e57c`]({TESTED.head_url}), compared with [`f95f852bd8`]({TESTED.base_url}), in "
+        f"Tested: [`ec26c3e57c`]({TESTED.head_url}), base [`f95f852bd8`]({TESTED.base_url}), in "
         f"[run 41, attempt 1]({TESTED.run_url}), with the matrix file `tests/test_add.py::test_add`. Baseline: none."
     )
 
