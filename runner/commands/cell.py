@@ -48,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
     with board:
         teller = Teller(board, cell.key.id)
         result = finished_result(folder, sha)
+        if result is not None and result.status is Status.INFRA:  # the machine, or another one, may be well now
+            result = None
         kept = result is not None
         if result is None:
             result = _run(plan, cell, options, folder, teller)

@@ -31,6 +31,8 @@ class Teller:
 
     def progress(self, progress: Progress) -> None:
         """Show which test runs."""
+        if progress.note is not None:
+            self.note(progress.note)
         if progress.current is not None and progress.planned:
             number = min(progress.finished + 1, progress.planned)
             self._board(TestStarted(self._cell, progress.current, number, progress.planned))

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from runner.errors import DocumentError, ExecutionError
+from runner.execution.assignment import Assignment, assign_gpu, infra_result, weigh_machine
 from runner.execution.journal import Journal, read_events
 from runner.execution.ledger import Ledger
 from runner.execution.log import BoundedLog
@@ -28,6 +29,7 @@ from runner.execution.worker import STACK_SIGNAL, WorkerProcess
 from runner.model.cell import PythonBuild
 from runner.model.plan import PlannedCell, PlannedEnvironment, plan_sha
 from runner.model.result import CellResult, count_outcomes
+from runner.model.words import Status
 
 MOST_SUSPECTS = 20
 SUSPECTS_SHARE = 0.25
@@ -93,8 +95,19 @@ def run_cell(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ExecutionError(f"{folder} cannot be made: {error.strerror}") from error
-    with adopting_orphans():
-        return _Run(cell, environment, python, root, folder, progress, rules or Rules()).run()
+    assignment = assign_gpu(
+        cell.settings.gpu,
+        cell=cell.key.id,
+        variables={**os.environ, **cell.settings.env},
+        seconds=cell.settings.limits.cell_seconds,
+        tell=lambda note: progress(Progress(cell.key.id, "waiting for a GPU", note=note)),
+    )
+    with assignment, adopting_orphans():
+        if assignment.problem is not None and cell.settings.gpu.required:
+            result = infra_result(cell, environment, assignment.problem)
+            result.write(folder / "result.json")
+            return result
+        return _Run(cell, environment, python, root, folder, progress, rules or Rules(), assignment).run()
 
 
 class _Run:
@@ -109,6 +122,7 @@ class _Run:
         folder: Path,
         progress: Callable[[Progress], None],
         rules: Rules,
+        assignment: Assignment,
     ) -> None:
         self._cell = cell
         self._environment = environment
@@ -117,6 +131,7 @@ class _Run:
         self._folder = folder
         self._progress = progress
         self._rules = rules
+        self._assignment = assignment
         self._workdir = root / cell.settings.workdir
         self._sha = plan_sha(cell, environment)
         self._build = None if environment.python == "?" else PythonBuild.parse(environment.python)
@@ -132,7 +147,10 @@ class _Run:
     def run(self) -> CellResult:
         path = self._folder / "journal.jsonl"
         events = read_events(path)
-        resumed = bool(events) and events[0].get("plan_sha") == self._sha
+        earlier = finished_result(self._folder, self._sha)
+        # What ran on a broken machine is not worth taking up.
+        is_infra = earlier is not None and earlier.status is Status.INFRA and bool(earlier.tests)
+        resumed = bool(events) and events[0].get("plan_sha") == self._sha and not is_infra
         with Journal(path, self._sha, fresh=not resumed) as journal:
             if resumed:
                 self._take_up(events)
@@ -158,6 +176,7 @@ class _Run:
                 seconds=self._seconds(),
                 journal_lost=journal.lost,
             )
+            result = weigh_machine(result, self._cell.settings.gpu, self._assignment)
             result.write(self._folder / "result.json")
         self._stage = "finished"
         self._tell(force=True)
@@ -255,7 +274,7 @@ class _Run:
             caches=self._folder.absolute() / "caches" / f"{fingerprint}-{self._cell.key.gil.value}",
             temporary=temporary,
             token=self._token,
-            user=self._cell.settings.env,
+            user={**self._cell.settings.env, **self._assignment.variables},
         )
 
     def _is_free_threaded(self) -> bool:

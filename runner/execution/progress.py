@@ -13,13 +13,14 @@ class Progress:
 
     Attributes:
         cell: its id.
-        stage: `collecting`, `running`, `repeating suspects`, `finished`.
+        stage: `waiting for a GPU`, `collecting`, `running`, `repeating suspects`, `finished`.
         planned: number of collected tests; 0 before that is known.
         finished: number of tests with an outcome.
         counts: outcomes so far, by their first attempt.
         current: the test or file that runs now, or None.
         worker: number of worker processes so far.
         seconds: since the cell started.
+        note: a sentence for whoever watches, or None.
     """
 
     cell: str
@@ -30,3 +31,4 @@ class Progress:
     current: str | None = None
     worker: int = 0
     seconds: float = 0.0
+    note: str | None = None

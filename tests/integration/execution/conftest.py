@@ -18,7 +18,7 @@ from uv import find_uv_bin
 from runner.environment.interpreters import find_interpreter
 from runner.execution import Progress, Rules, run_cell
 from runner.model.cell import CellKey, PythonBuild
-from runner.model.plan import Limits, PlannedCell, PlannedEnvironment, Settings
+from runner.model.plan import GpuNeed, Limits, PlannedCell, PlannedEnvironment, Settings
 from runner.model.result import CellResult
 from runner.model.words import GilMode
 
@@ -70,6 +70,7 @@ class Project:
     env: dict[str, str] = field(default_factory=dict)
     tests: tuple[str, ...] = ()
     limits: Limits = field(default_factory=lambda: Limits(test_seconds=20, cell_seconds=120))
+    gpu: GpuNeed = field(default_factory=GpuNeed)
     rules: Rules = field(default_factory=lambda: Rules(retry_suspects=False))
     told: list[Progress] = field(default_factory=list)
 
@@ -89,7 +90,9 @@ class Project:
         key = CellKey(
             id=f"py{self.build}-gil-{self.gil.value}", python=self.build, gil=self.gil, triton=None, torch=None
         )
-        settings = Settings(pytest_args=self.arguments, env=self.env, tests=self.tests, limits=self.limits)
+        settings = Settings(
+            pytest_args=self.arguments, env=self.env, tests=self.tests, limits=self.limits, gpu=self.gpu
+        )
         return PlannedCell(key=key, environment="e", settings=settings)
 
     def run(self) -> CellResult:
