@@ -18,6 +18,7 @@ from pathlib import Path
 
 import nox
 
+from runner.commands.side_by_side import choose_jobs, jobs_option, run_side_by_side
 from runner.errors import DocumentError
 from runner.model.plan import Plan, PlannedCell
 from runner.model.result import CellResult
@@ -44,17 +45,22 @@ def register(matrix: Path | str, *, noxfile: Path, out: Path = OUT) -> None:
 
     @nox.session(name="matrix", venv_backend="none")
     def run_matrix(session: nox.Session) -> None:
-        """Plan, every cell, experiments, verdict, report; after --: [MATRIX] [--offline] [--fresh]."""
+        """Plan, every cell, experiments, verdict, report; after --: [MATRIX] [--jobs N|auto] [--offline] [--fresh]."""
         options = _options(session.posargs, chosen)
         _stage(session, "plan", str(options.matrix), "--out", str(out), "--begin", *options.switches)
-        cells = [cell.key.id for cell in Plan.read(out / "plan.json").cells]
-        session.run(
-            *(sys.executable, "-m", "nox", "--noxfile", str(noxfile), "--sessions", *cells),
-            env={MATRIX_VARIABLE: str(options.matrix)},
-            external=True,
-            silent=False,
-            success_codes=[0, 1],  # a failing cell fails its session; the verdict is the judge's
-        )
+        plan = Plan.read(out / "plan.json")
+        jobs = choose_jobs(options.jobs, plan, os.environ)
+        if jobs > 1:
+            _run_side_by_side(session, plan, out, jobs, offline=options.offline)
+        else:
+            session.run(
+                *(sys.executable, "-m", "nox", "--noxfile", str(noxfile), "--sessions"),
+                *(cell.key.id for cell in plan.cells),
+                env={MATRIX_VARIABLE: str(options.matrix)},
+                external=True,
+                silent=False,
+                success_codes=[0, 1],  # a failing cell fails its session; the verdict is the judge's
+            )
         status = _stage(session, "judge", "--out", str(out))
         _stage(session, "report", "--out", str(out))
         if status:
@@ -79,6 +85,23 @@ def _register_cell(cell: PlannedCell, out: Path) -> None:
     run_cell.__doc__ = f"Python {key.python}, GIL {key.gil.value}, Triton {key.triton or 'as installed'}."
 
 
+def _run_side_by_side(session: nox.Session, plan: Plan, out: Path, jobs: int, *, offline: bool) -> None:
+    """Run the cells without nox in between: several nox sessions at once would write over each other's lines."""
+    session.log(f"{len(plan.cells)} cells, {jobs} at once")
+    common = ("--plan", str(out / "plan.json"), "--out", str(out), *(["--offline"] if offline else []))
+    ids = [cell.key.id for cell in plan.cells]
+    commands = [(name, (sys.executable, "-m", "runner", "cell", name, *common)) for name in ids]
+    statuses = run_side_by_side(commands, jobs, _say)
+    for name, status in statuses.items():
+        if status not in VERDICTS:
+            session.warn(f"{name} could not be run: triton-compat cell ended with exit status {status}")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
 def _stage(session: nox.Session, *words: str) -> int:
     """Run one stage and return its exit status if that is a verdict; any other ends the session."""
     command = (sys.executable, "-m", "runner", *words)
@@ -94,6 +117,9 @@ def _options(words: Sequence[str], default: Path) -> argparse.Namespace:
     parser.add_argument("matrix", nargs="?", type=Path, default=default, help="the matrix file")
     parser.add_argument("--offline", action="store_true", help="plan and install from caches alone")
     parser.add_argument("--fresh", action="store_true", help="keep no result of an interrupted run")
+    parser.add_argument(
+        "--jobs", type=jobs_option, default=1, metavar="N|auto", help="cells at once; auto: one for each usable GPU"
+    )
     options = parser.parse_args(words)
     options.switches = [f"--{name}" for name in ("offline", "fresh") if getattr(options, name)]
     return options

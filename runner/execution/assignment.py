@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Self
@@ -65,13 +65,18 @@ def assign_gpu(
     if need.compute_capability is None:
         return Assignment()
     found = survey()
-    devices, problem = visible_gpus(found.gpus, variables)
-    fit = [gpu for gpu in devices if why_unfit(gpu, need) is None]
+    fit = usable_gpus(found, need, variables)
     if not fit:
+        devices, problem = visible_gpus(found.gpus, variables)
         reasons = [why for gpu in devices if (why := why_unfit(gpu, need))]
         reasons += [why for why in (problem if found.gpus else None, found.problem) if why]
         return Assignment(problem="; ".join(reasons) or "NVML lists no GPU here")
     return _Search(need, fit, cell, variables, tell, survey).wait(found, time.monotonic() + seconds)
+
+
+def usable_gpus(survey: Survey, need: GpuNeed, variables: Mapping[str, str]) -> tuple[GpuState, ...]:
+    """The GPUs that a process with these variables sees and that are, apart from who uses them now, what is needed."""
+    return tuple(gpu for gpu in visible_gpus(survey.gpus, variables)[0] if why_unfit(gpu, need) is None)
 
 
 class _Search:
@@ -80,7 +85,7 @@ class _Search:
     def __init__(
         self,
         need: GpuNeed,
-        fit: list[GpuState],
+        fit: Sequence[GpuState],
         cell: str,
         variables: Mapping[str, str],
         tell: Callable[[str], None],
