@@ -20,11 +20,15 @@ class Activity:
         kind: `start`, `conftest`, `collect`, `between`, `test`, `finish`, `exit`.
         name: the file, or the number of the test; empty otherwise.
         phase: of a test.
+        round: of a race, from 1, so that each round has a deadline of its own; else 0.
+        allowance: seconds that it may take beyond the limit of a test.
     """
 
     kind: str
     name: str = ""
     phase: str | None = None
+    round: int = 0
+    allowance: float = 0.0
 
     @property
     def number(self) -> int | None:
@@ -64,6 +68,8 @@ def from_death(event: Mapping[str, Any], activity: Activity, pid: int) -> Attemp
     message = f"the process {describe_end(event)} {_where(activity)}"
     if event["exit_code"] == LOST_EXIT_CODE:
         message += "; a test had closed the descriptor through which it reports"
+    if event["signal"] == "SIGKILL" and event.get("memory_kills"):
+        message += "; the machine had run out of memory, and the kernel ended a process"
     if event["exit_code"] == 0 and activity.kind != "exit":
         message += "; nothing had asked it to end"
     return Attempt(
@@ -82,7 +88,7 @@ def from_death(event: Mapping[str, Any], activity: Activity, pid: int) -> Attemp
 def from_deadline(event: Mapping[str, Any], deadline: Mapping[str, Any], activity: Activity, pid: int) -> Attempt:
     """The attempt of what was running when the supervisor stopped the process."""
     hard = "; SIGTERM did not end it, SIGKILL did" if event["signal"] == "SIGKILL" else ""
-    return Attempt(
+    attempt = Attempt(
         outcome=Outcome.TIMED_OUT,
         seconds=event["activity_seconds"],
         phase=_phase(activity),
@@ -90,6 +96,12 @@ def from_deadline(event: Mapping[str, Any], deadline: Mapping[str, Any], activit
         stack=event["stack"],
         output=event["output"],
         pid=pid,
+    )
+    if deadline["limit"] != "memory":
+        return attempt
+    message = f"{deadline['reason']}; the process was ended {_where(activity)}"
+    return attempt.model_copy(
+        update={"outcome": Outcome.CRASHED, "message": message, "signal": event["signal"]},
     )
 
 

@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from runner.execution.blame import Activity
+from runner.execution.deadlines import Deadline, next_deadline
 from runner.execution.journal import Journal, parse_lines
 from runner.execution.ledger import Ledger
 from runner.execution.log import BoundedLog
+from runner.execution.memory import MemoryGauge, count_memory_kills
 from runner.execution.processes import end_group
 from runner.execution.worker import WorkerProcess
 from runner.model.plan import Limits
 
-START_SECONDS = 120.0
-"""For a Python to come up and import pytest."""
 STACK_SECONDS = 3.0
 """For the stacks to arrive after they were asked for."""
 QUIET_SECONDS = 0.15
 """Without more text after this the stacks are taken as complete."""
+HURRIED_SECONDS = 0.3
+"""The same while memory runs out."""
+BETWEEN_SECONDS = 1.0
+"""Without a test or file to blame for memory; then the session is."""
 GRACE_SECONDS = 1.0
 """Between SIGTERM and SIGKILL."""
+GATHER_SECONDS = 0.004
+"""For more events to come, so that short tests do not cost one wake-up each. A pipe keeps them whatever happens."""
 STACK_CHARS = 20_000
 _READ = 262_144
-
-
-@dataclass(frozen=True)
-class Deadline:
-    """When a worker is stopped, and why."""
-
-    at: float
-    limit: str
-    reason: str
+_FULL = 16_384
 
 
 class Watch:
@@ -74,6 +72,9 @@ class Watch:
         # Once a deadline has passed: the steps that are left, each with how long it is given.
         self._stopping: list[tuple[Callable[[], None], float]] = []
         self._step_until: float | None = None
+        self._asked = False  # for the stacks, which are arriving
+        self._gauge = MemoryGauge(worker.pid, limits.memory_bytes)
+        self._kills = count_memory_kills()
 
     def run(self) -> None:
         """Watch until the worker is dead and everything it said is in the journal."""
@@ -86,14 +87,21 @@ class Watch:
         with selectors.DefaultSelector() as selector:
             for descriptor in (*readers, worker.death):
                 selector.register(descriptor, selectors.EVENT_READ)
+            death = select.poll()
+            death.register(worker.death, select.POLLIN)
             dead = False
             while not dead:
                 ready = selector.select(self._seconds_left())
-                for key, _ in ready:
+                # Events first: what was printed belongs to the test that they say is running.
+                for key, _ in sorted(ready, key=lambda each: each[0].fd != worker.channel):
                     if key.fd == worker.death:
                         dead = True
-                    elif readers[key.fd]() == b"":
+                        continue
+                    data = readers[key.fd]()
+                    if data == b"":
                         selector.unregister(key.fd)
+                    elif data and key.fd == worker.channel and len(data) < _FULL:
+                        death.poll(GATHER_SECONDS * 1000)
                 if not dead:
                     self._keep_deadlines()
                 self._beat()
@@ -116,11 +124,13 @@ class Watch:
             "signal": died_of,
             "exit_code": exit_code,
             "phase": worker.phase,
+            "race": worker.race,
             "seconds": round(seconds, 3),
             "activity_seconds": round(spent, 3),
             "stack": self._stack(),
             "output": (self._log.recent if captured is None else captured) or None,
             "said": self._log.last,
+            "memory_kills": (count_memory_kills() or 0) - (self._kills or 0),
         }
         self._record([event], durable=exit_code != 0)
 
@@ -170,32 +180,16 @@ class Watch:
     # -- deadlines -----------------------------------------------------------------------------------------------
 
     def _deadline(self) -> Deadline:
-        """The deadline that comes first; it has passed already when the cell is over."""
-        if self._ledger.over is not None:
-            return Deadline(0.0, "cell", self._ledger.over)
-        activity, limit = self._ledger.activity, self._limits.test_seconds
-        what = {
-            "start": "the start of the process",
-            "conftest": "the import of this file",
-            "collect": "the collection of this file",
-            "between": "the time between two tests",
-            "test": "this test",
-            "finish": "the end of the session",
-            "exit": "the exit of the process",
-        }[activity.kind]
-        if activity.kind == "start":
-            limit = max(limit, START_SECONDS)
-        own = Deadline(self._activity_since + limit, "activity", f"{what} took longer than {limit:g} s")
-        cell = Deadline(self._cell_deadline, "cell", "the time of the cell was over")
-        return min(own, cell, key=lambda deadline: deadline.at)
+        ledger = self._ledger
+        return next_deadline(ledger.activity, self._activity_since, self._limits, self._cell_deadline, ledger.over)
 
     def _seconds_left(self) -> float | None:
         if self._step_until is not None:
             until = self._step_until
-            if self._dumped_at is not None and len(self._stopping) == 2:  # noqa: PLR2004 - the stacks are arriving
+            if self._dumped_at is not None and self._asked:
                 until = min(until, self._dumped_at + QUIET_SECONDS)
         else:
-            until = self._deadline().at
+            until = min(self._deadline().at, self._gauge.due)
         return None if until == float("inf") else max(0.0, until - time.monotonic())
 
     def _keep_deadlines(self) -> None:
@@ -203,26 +197,40 @@ class Watch:
         if left is None or left > 0:
             return
         if self._step_until is None:
-            deadline = self._deadline()
-            self._dumped_at = None
-            self._record(
-                [{"event": "deadline", "limit": deadline.limit, "reason": deadline.reason, "phase": self._worker.phase}]
-            )
-            self._stopping = [
-                (self._worker.ask_for_stacks, STACK_SECONDS),
-                (lambda: end_group(self._worker.pid, signal.SIGTERM), GRACE_SECONDS),
-                (lambda: end_group(self._worker.pid, signal.SIGKILL), float("inf")),
-            ]
+            now, deadline = time.monotonic(), self._deadline()
+            if (held := self._gauge.look()) is not None and self._has_culprit():
+                self._begin_to_stop(Deadline(now, "memory", held))
+            elif deadline.at <= now:
+                self._begin_to_stop(deadline)
+            else:
+                return
+        self._asked = self._step_until is None
         step, seconds = self._stopping.pop(0)
         step()
         self._step_until = time.monotonic() + seconds
+
+    def _has_culprit(self) -> bool:
+        """Whether a test or a file can be named for the memory that is held; between two tests one soon can."""
+        while self._read_channel():  # what runs may have changed since the last event that was read
+            pass
+        return self._ledger.activity.kind != "between" or time.monotonic() - self._activity_since > BETWEEN_SECONDS
+
+    def _begin_to_stop(self, deadline: Deadline) -> None:
+        self._dumped_at = None
+        words = {"limit": deadline.limit, "reason": deadline.reason, "phase": self._worker.phase}
+        self._record([{"event": "deadline", **words, "race": self._worker.race}])
+        hurried = deadline.limit == "memory"
+        self._stopping = [(self._worker.ask_for_stacks, HURRIED_SECONDS if hurried else STACK_SECONDS)]
+        if not hurried:
+            self._stopping.append((lambda: end_group(self._worker.pid, signal.SIGTERM), GRACE_SECONDS))
+        self._stopping.append((lambda: end_group(self._worker.pid, signal.SIGKILL), float("inf")))
 
 
 _OURS = frozenset({"plan", "supervisor", "worker", "ended", "over", "observed", "deadline"})
 
 
 def _is_new(before: Activity, now: Activity) -> bool:
-    return (before.kind, before.name) != (now.kind, now.name)
+    return (before.kind, before.name, before.round) != (now.kind, now.name, now.round)
 
 
 def _read(descriptor: int) -> bytes | None:

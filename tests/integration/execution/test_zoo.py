@@ -62,7 +62,9 @@ def test_every_outcome_is_right_and_nothing_is_left(
     data = tomllib.loads((SUITES / suite / "expected.toml").read_text(encoding="utf-8"))
     shutil.copytree(SUITES / suite, project.root, dirs_exist_ok=True)
     project.arguments = tuple(shlex.split(data.get("arguments", "")))
-    project.limits = Limits(test_seconds=data.get("test_seconds", 20), cell_seconds=100)
+    project.limits = Limits(
+        test_seconds=data.get("test_seconds", 20), cell_seconds=100, memory_bytes=data.get("memory_bytes")
+    )
     before = children()
     temporary = tmp_path / "t"
     temporary.mkdir()
