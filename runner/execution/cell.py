@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,11 +23,14 @@ from runner.execution.orders import Work, give_orders, next_suspect, next_work
 from runner.execution.outcome import read_result
 from runner.execution.processes import adopting_orphans, end_leftovers
 from runner.execution.progress import Progress
+from runner.execution.race import FILES as FILES_OF_RACES
+from runner.execution.race import run_races, with_races
 from runner.execution.surroundings import TOKEN, variables_for_tests
 from runner.execution.watch import Watch
 from runner.execution.worker import STACK_SIGNAL, WorkerProcess
 from runner.model.cell import PythonBuild
 from runner.model.plan import PlannedCell, PlannedEnvironment, plan_sha
+from runner.model.race import Races
 from runner.model.result import CellResult, count_outcomes
 from runner.model.words import Status
 
@@ -44,10 +47,12 @@ class Rules:
     Attributes:
         retry_suspects: run tests that crashed or hung once more, alone in a fresh process, as evidence.
         only: ids (as in results) of the tests to run, or None for all.
+        files: files (as ids in results begin) that are collected, or None for all that the settings name.
     """
 
     retry_suspects: bool = True
     only: tuple[str, ...] | None = None
+    files: tuple[str, ...] | None = None
 
 
 def finished_result(folder: Path, plan_sha: str) -> CellResult | None:
@@ -155,7 +160,7 @@ class _Run:
             if resumed:
                 self._take_up(events)
             else:
-                for name in ("result.json", "log.txt"):
+                for name in ("result.json", "log.txt", *FILES_OF_RACES):
                     (self._folder / name).unlink(missing_ok=True)
                 shutil.rmtree(self._folder / "caches", ignore_errors=True)
             temporary = Path(tempfile.mkdtemp(prefix="tc-"))
@@ -163,8 +168,11 @@ class _Run:
             journal.write([event])
             self._ledger.apply(event)
             log = BoundedLog(self._folder / "log.txt")
+            races = None
             try:
                 self._run_workers(journal, log, temporary)
+                if self._cell.settings.race.rounds and self._ledger.planned and self._rules.only is None:
+                    races = self._run_races(log, temporary)
             finally:
                 log.close()
                 shutil.rmtree(temporary, ignore_errors=True)
@@ -176,6 +184,7 @@ class _Run:
                 seconds=self._seconds(),
                 journal_lost=journal.lost,
             )
+            result = with_races(result, races) if races else result
             result = weigh_machine(result, self._cell.settings.gpu, self._assignment)
             result.write(self._folder / "result.json")
         self._stage = "finished"
@@ -224,18 +233,51 @@ class _Run:
             if observation is not None:
                 observation.abandon()
 
+    def _run_races(self, log: BoundedLog, temporary: Path) -> Races:
+        """Every test in several threads at once, with caches of their own."""
+        self._stage = "racing"
+        variables = self._variables(temporary, "-race")
+        caches = Path(variables["TRITON_CACHE_DIR"]).parent
+        deadline = self._began + self._cell.settings.limits.cell_seconds - self._earlier_seconds
+
+        def run_worker(work: Work, ledger: Ledger, journal: Journal) -> None:
+            self._run_worker(work, journal, log, variables, deadline, ledger)
+
+        shutil.rmtree(caches, ignore_errors=True)
+        try:
+            return run_races(
+                self._cell,
+                self._ledger,
+                python=self._build,
+                folder=self._folder,
+                plan_sha=self._sha,
+                deadline=deadline,
+                run_worker=run_worker,
+            )
+        finally:
+            shutil.rmtree(caches, ignore_errors=True)
+
     def _run_worker(
-        self, work: Work, journal: Journal, log: BoundedLog, variables: dict[str, str], deadline: float
+        self,
+        work: Work,
+        journal: Journal,
+        log: BoundedLog,
+        variables: dict[str, str],
+        deadline: float,
+        ledger: Ledger | None = None,
     ) -> None:
-        orders = give_orders(work, self._ledger, self._arguments(), STACK_SIGNAL, self._rules.only)
+        ledger = ledger or self._ledger
+        orders = give_orders(work, ledger, self._arguments(), STACK_SIGNAL, self._rules.only, self._rules.files)
+        if work.mode == "race":
+            orders = replace(orders, race=self._cell.settings.race.model_dump(include={"threads", "rounds"}))
         worker = WorkerProcess(self._python, orders, variables, self._workdir)
         try:
             event = {"event": "worker", "pid": worker.pid, "mode": work.mode, "numbers": list(work.numbers or ())[:1]}
             journal.write([event])
-            self._ledger.apply(event)
+            ledger.apply(event)
             log.write(f"=== process {worker.pid}: {work.mode} ===\n".encode())
             limits = self._cell.settings.limits
-            Watch(worker, self._ledger, journal, log, limits, deadline, self._tell).run()
+            Watch(worker, ledger, journal, log, limits, deadline, self._tell).run()
         finally:
             worker.close()
         self._tell(force=True)
@@ -264,14 +306,14 @@ class _Run:
         path = self._root / file
         return os.path.relpath(path, self._workdir) + separator + rest if path.exists() else test
 
-    def _variables(self, temporary: Path) -> dict[str, str]:
+    def _variables(self, temporary: Path, stage: str = "") -> dict[str, str]:
         fingerprint = self._environment.fingerprint[:12]
         return variables_for_tests(
             os.environ,
             python=self._python,
             gil=self._cell.key.gil,
             free_threaded=self._is_free_threaded(),
-            caches=self._folder.absolute() / "caches" / f"{fingerprint}-{self._cell.key.gil.value}",
+            caches=self._folder.absolute() / "caches" / f"{fingerprint}-{self._cell.key.gil.value}{stage}",
             temporary=temporary,
             token=self._token,
             user={**self._cell.settings.env, **self._assignment.variables},

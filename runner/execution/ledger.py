@@ -6,7 +6,7 @@ Nothing else decides what became of a test; the supervisor only writes events an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from runner.execution.blame import (
@@ -277,7 +277,7 @@ class Ledger:
 
     def _enter_phase(self, event: Mapping[str, Any]) -> None:
         if self.activity.kind == "test" and event["phase"]:
-            self.activity = Activity("test", self.activity.name, event["phase"])
+            self.activity = replace(self.activity, phase=event["phase"])
 
     def _on_over(self, event: Mapping[str, Any]) -> None:
         self.over = str(event["reason"])

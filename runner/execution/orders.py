@@ -24,6 +24,7 @@ class Orders:
         files: the only files that need collecting, or None for all.
         remaining: id to number of the tests that are to run, or None for all that are collected.
         only: ids to which the first collection is narrowed, or None.
+        race: `threads` and `rounds` when every test is to run in several threads at once, or None.
     """
 
     mode: str
@@ -33,6 +34,7 @@ class Orders:
     files: tuple[str, ...] | None = None
     remaining: dict[str, int] | None = None
     only: tuple[str, ...] | None = None
+    race: dict[str, int] | None = None
 
     def to_json(self) -> str:
         """As the worker reads them (ASCII, so that any text survives)."""
@@ -71,7 +73,12 @@ def next_suspect(ledger: Ledger, most: int) -> Work | None:
 
 
 def give_orders(
-    work: Work, ledger: Ledger, arguments: tuple[str, ...], stack_signal: int, only: tuple[str, ...] | None
+    work: Work,
+    ledger: Ledger,
+    arguments: tuple[str, ...],
+    stack_signal: int,
+    only: tuple[str, ...] | None,
+    files: tuple[str, ...] | None = None,
 ) -> Orders:
     """Put the work into a worker's words.
 
@@ -81,16 +88,19 @@ def give_orders(
         arguments: pytest's, as for the first worker.
         stack_signal: see `Orders`.
         only: see `Orders`.
+        files: the only files that are collected, or None for all.
     """
     leave_out = tuple(ledger.left_out)
     if work.numbers is None:
-        arguments = _without_named_tests(arguments, lambda file: file in ledger.left_out)
-        return Orders(work.mode, arguments, stack_signal, leave_out, only=only)
+        arguments = _without_named_tests(
+            arguments, lambda file: file in ledger.left_out or (files is not None and file not in files)
+        )
+        return Orders(work.mode, arguments, stack_signal, leave_out, files, only=only)
     planned = ledger.planned or []
     remaining = {planned[number].id: number for number in work.numbers}
-    files = {planned[number].id.split("::")[0] for number in work.numbers}
-    arguments = _without_named_tests(arguments, lambda file: file not in files)
-    return Orders(work.mode, arguments, stack_signal, leave_out, tuple(sorted(files)), remaining)
+    their_files = {planned[number].id.split("::")[0] for number in work.numbers}
+    arguments = _without_named_tests(arguments, lambda file: file not in their_files)
+    return Orders(work.mode, arguments, stack_signal, leave_out, tuple(sorted(their_files)), remaining)
 
 
 def _without_named_tests(arguments: tuple[str, ...], is_dropped: Callable[[str], bool]) -> tuple[str, ...]:

@@ -7,9 +7,11 @@ import os
 import resource
 import signal
 import stat
+import struct
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from runner.execution.orders import Orders
 from runner.execution.processes import end_leftovers
@@ -19,6 +21,9 @@ INSIDE = Path(__file__).parents[1] / "inside" / "_triton_compat"
 STACK_SIGNAL = int(signal.SIGRTMAX) - 3
 """Asks a worker for the stacks of all its threads; a real-time signal that tests hardly use."""
 OUTPUT_BYTES = 8_000
+BOARD_BYTES = 4096
+_RACE_OFFSET = 8  # the layout is that of inside/_triton_compat/race_board.py
+_RACE_STATE = struct.Struct("<5I")
 _PHASES = {b"s": "setup", b"c": "call", b"t": "teardown", b"y": "synchronize"}
 
 
@@ -40,7 +45,7 @@ class WorkerProcess:
             stream.write(orders.to_json().encode("ascii"))
         os.lseek(orders_end, 0, os.SEEK_SET)
         self._board = os.memfd_create("board", os.MFD_CLOEXEC)
-        os.ftruncate(self._board, 2)
+        os.ftruncate(self._board, BOARD_BYTES)
         board_end = os.dup(self._board)
         ends = (channel_end, orders_end, dump_end, board_end)
         words = [str(python), str(INSIDE / "__main__.py"), *map(str, ends), str(os.getpid())]
@@ -88,6 +93,28 @@ class WorkerProcess:
     def phase(self) -> str | None:
         """The phase of the test that runs, as the worker noted it last."""
         return _PHASES.get(os.pread(self._board, 1, 1))
+
+    @property
+    def race(self) -> dict[str, Any] | None:
+        """The round of a race that runs: its number, `threads`, calls of the rounds before, and threads not done.
+
+        `unfinished` holds pairs of a thread's number, from 1, and its id as faulthandler writes it. None without a race.
+        """
+        size = _RACE_STATE.size
+        number, threads, passed, failed, skipped = _RACE_STATE.unpack(os.pread(self._board, size, _RACE_OFFSET))
+        if number == 0:
+            return None
+        threads = min(threads, (BOARD_BYTES - _RACE_OFFSET - size) // 8)
+        ids = struct.unpack(f"<{threads}Q", os.pread(self._board, 8 * threads, _RACE_OFFSET + size))
+        unfinished = [[thread, f"0x{ident:016x}"] for thread, ident in enumerate(ids, start=1) if ident]
+        return {
+            "round": number,
+            "threads": threads,
+            "passed": passed,
+            "failed": failed,
+            "skipped": skipped,
+            "unfinished": unfinished,
+        }
 
     def _send(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -112,12 +112,12 @@ Flag = Annotated[bool, _value(values.boolean), _schema({"type": "boolean"})]
 Threads = Annotated[
     int,
     _value(lambda text: values.number(text, 2, Race.MOST_THREADS)),
-    _schema({"type": "integer", "minimum": 2, "maximum": Race.MOST_THREADS}),
+    _schema(_text(r"^[0-9]+$"), {"type": "integer", "minimum": 2, "maximum": Race.MOST_THREADS}),
 ]
 Rounds = Annotated[
     int,
     _value(lambda text: values.number(text, 0, Race.MOST_ROUNDS)),
-    _schema({"type": "integer", "minimum": 0, "maximum": Race.MOST_ROUNDS}),
+    _schema(_text(r"^[0-9]+$"), {"type": "integer", "minimum": 0, "maximum": Race.MOST_ROUNDS}),
 ]
 Date = Annotated[
     dt.date,

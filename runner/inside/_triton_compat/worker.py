@@ -31,7 +31,7 @@ def main(argv: list[str]) -> int:
     with os.fdopen(orders_fd, encoding="utf-8") as stream:
         orders = json.load(stream)
     dump = keep_private(dump_fd)
-    board = mmap.mmap(board_fd, 2)
+    board = mmap.mmap(board_fd, 0)
     os.close(board_fd)
     # C-level handlers: they show the stacks of a process that is stuck in native code, with the GIL held or not.
     faulthandler.enable(file=dump)
@@ -67,6 +67,9 @@ def _run_session(channel: Channel, dump: int, board: mmap.mmap, orders: dict[str
         import pytest  # noqa: PLC0415 - may fail, and that is a finding
 
         from .plugin import Plugin  # noqa: PLC0415 - needs pytest
+
+        if orders["race"] is not None:
+            from .race import RacePlugin as Plugin  # noqa: PLC0415 - needs pytest
     except Exception:  # noqa: BLE001 - whatever a broken environment raises is the message
         channel.send("abort", message="pytest could not be imported", stack=_stack())
         return

@@ -18,7 +18,7 @@ from uv import find_uv_bin
 from runner.environment.interpreters import find_interpreter
 from runner.execution import Progress, Rules, run_cell
 from runner.model.cell import CellKey, PythonBuild
-from runner.model.plan import GpuNeed, Limits, PlannedCell, PlannedEnvironment, Settings
+from runner.model.plan import GpuNeed, Limits, PlannedCell, PlannedEnvironment, Race, Settings
 from runner.model.result import CellResult
 from runner.model.words import GilMode
 
@@ -71,6 +71,7 @@ class Project:
     tests: tuple[str, ...] = ()
     limits: Limits = field(default_factory=lambda: Limits(test_seconds=20, cell_seconds=120))
     gpu: GpuNeed = field(default_factory=GpuNeed)
+    race: Race = field(default_factory=Race)
     rules: Rules = field(default_factory=lambda: Rules(retry_suspects=False))
     told: list[Progress] = field(default_factory=list)
 
@@ -91,7 +92,12 @@ class Project:
             id=f"py{self.build}-gil-{self.gil.value}", python=self.build, gil=self.gil, triton=None, torch=None
         )
         settings = Settings(
-            pytest_args=self.arguments, env=self.env, tests=self.tests, limits=self.limits, gpu=self.gpu
+            pytest_args=self.arguments,
+            env=self.env,
+            tests=self.tests,
+            limits=self.limits,
+            gpu=self.gpu,
+            race=self.race,
         )
         return PlannedCell(key=key, environment="e", settings=settings)
 

@@ -1,0 +1,86 @@
+"""Threads that are released together and each run one test function once."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+START_SECONDS = 60.0
+"""For all threads to come up; nothing but starting threads happens in this time."""
+_LIBRARY = "libcuda.so.1"
+
+
+def run_together(
+    tests: list[Any], enter: Callable[[int], None], leave: Callable[[int], None]
+) -> list[pytest.CallInfo[None]]:
+    """Run each test in a thread of its own, all released at once, and wait for all of them, however long it takes.
+
+    Args:
+        tests: set-up copies of a test; their numbers are the threads'.
+        enter: called in each thread before its test, with its number from 0.
+        leave: the same after it.
+
+    Returns:
+        What became of each; every exception counts, `SystemExit` and `KeyboardInterrupt` among them.
+    """
+    calls: list[pytest.CallInfo[None] | None] = [None] * len(tests)
+    gate = threading.Barrier(len(tests), timeout=START_SECONDS)
+    context = current_context()
+
+    def run(thread: int) -> None:
+        enter(thread)
+        try:
+            calls[thread] = pytest.CallInfo.from_call(lambda: _pass(gate, context), "setup")
+            if calls[thread].excinfo is None:  # type: ignore[union-attr]
+                calls[thread] = pytest.CallInfo.from_call(tests[thread].runtest, "call")
+        finally:
+            leave(thread)
+
+    threads = [threading.Thread(target=run, args=(n,), name=f"race-{n + 1}", daemon=True) for n in range(len(tests))]
+    started = []
+    try:
+        for thread in threads:
+            thread.start()
+            started.append(thread)
+    except (RuntimeError, MemoryError):  # no more threads: the others must not wait for it
+        gate.abort()
+    for thread in started:
+        thread.join()
+    return [call or pytest.CallInfo.from_call(_never_ran, "setup") for call in calls]
+
+
+def _pass(gate: threading.Barrier, context: int | None) -> None:
+    if context is not None:
+        make_current(context)
+    try:
+        gate.wait()
+    except threading.BrokenBarrierError:
+        raise RuntimeError("the threads could not all be started") from None
+
+
+def _never_ran() -> None:
+    raise RuntimeError("this thread ended without running the test")
+
+
+def current_context() -> int | None:
+    """The CUDA context that is current in this thread; None without one, or without a driver that is loaded already."""
+    with contextlib.suppress(OSError, AttributeError):
+        cuda = ctypes.CDLL(_LIBRARY, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+        context = ctypes.c_void_p()
+        if cuda.cuCtxGetCurrent(ctypes.byref(context)) == 0:
+            return context.value
+    return None
+
+
+def make_current(context: int) -> None:
+    """Make a CUDA context current in this thread."""
+    cuda = ctypes.CDLL(_LIBRARY, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+    code = cuda.cuCtxSetCurrent(ctypes.c_void_p(context))
+    if code != 0:
+        raise RuntimeError(f"the CUDA context could not be made current in this thread: error {code}")
