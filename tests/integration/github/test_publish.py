@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,112 +11,13 @@ import pytest
 from runner.errors import DocumentError, GitHubError
 from runner.github.comment import Settled
 from runner.github.event import Context
-from runner.github.publish import CommentMode, Published, Wishes, publish
+from runner.github.publish import CommentMode, Wishes, publish
 from runner.github.stamp import Stamp
-from runner.model.plan import plan_sha
-from runner.model.words import Status, VerdictWord
+from runner.model.words import Status
 from tests.github_server.faults import Fault, Harm
 from tests.github_server.server import GitHubServer
 from tests.github_server.state import READ, Pull, Token
-from tests.integration.github.conftest import HEAD, Connect, stamp
-from tests.unit.github.conftest import make_matrix
-
-PAYLOADS = Path(__file__).parents[2] / "unit" / "github" / "payloads"
-POST_COMMENT = "POST /issues/{issue_number}/comments"
-GET_COMMENTS = "GET /issues/{issue_number}/comments"
-GET_PULL = "GET /pulls/{pull_number}"
-PATCH = "PATCH /issues/comments/{comment_id}"
-REACT = "POST /issues/comments/{comment_id}/reactions"
-JOBS = "GET /actions/runs/{run_id}/attempts/{attempt_number}/jobs"
-Run = Callable[..., Published]
-
-
-class Step:
-    """One step of a job: its folder, variables, log and files."""
-
-    def __init__(self, folder: Path, server: GitHubServer) -> None:
-        self.folder = folder
-        self.server = server
-        self.out = folder / "out"
-        self.log: list[str] = []
-        self.pull_head = "octo/kernels"
-        self.environ = {
-            "GITHUB_EVENT_NAME": "pull_request",
-            "GITHUB_REPOSITORY": "octo/kernels",
-            "GITHUB_SHA": "f" * 40,
-            "GITHUB_REF": "refs/pull/7/merge",
-            "GITHUB_RUN_ID": "9001",
-            "GITHUB_RUN_NUMBER": "41",
-            "GITHUB_RUN_ATTEMPT": "1",
-            "GITHUB_WORKFLOW_REF": "octo/kernels/.github/workflows/kernels.yml@refs/pull/7/merge",
-            "GITHUB_API_URL": server.url,
-            "GITHUB_SERVER_URL": "https://github.example",
-            "GITHUB_WORKSPACE": "/",
-            "GITHUB_OUTPUT": str(folder / "output"),
-            "GITHUB_STEP_SUMMARY": str(folder / "summary"),
-        }
-
-    def write(self, *statuses: Status) -> None:
-        """The output folder of a run in which the cells ended so."""
-        matrix = make_matrix(statuses)
-        plan = matrix.plan.model_copy(update={"matrix": "sm90"})
-        plan.write(self.out / "plan.json")
-        matrix.verdict.write(self.out / "verdict.json")
-        for cell in plan.cells:
-            if result := matrix.results.get(cell.key.id):
-                sha = plan_sha(cell, plan.environment(cell.environment))
-                path = self.out / "cells" / cell.key.id / "result.json"
-                result.model_copy(update={"plan_sha": sha}).write(path)
-
-    def event(self, name: str) -> dict[str, Any]:
-        """An event of the repository, about pull request 7."""
-        data: dict[str, Any] = json.loads((PAYLOADS / f"{name}.json").read_text(encoding="utf-8"))
-        data["repository"]["full_name"] = "octo/kernels"
-        if name == "pull_request":
-            pull = data["pull_request"]
-            pull["number"], pull["head"]["sha"] = 7, HEAD
-            pull["head"]["repo"]["full_name"] = self.pull_head
-            pull["base"]["repo"]["full_name"] = "octo/kernels"
-        if name == "workflow_run":
-            run = data["workflow_run"]
-            run |= {"event": "pull_request", "head_sha": HEAD, "head_branch": "topic", "pull_requests": []}
-            run |= {"path": ".github/workflows/kernels.yml", "conclusion": "failure"}
-            run["head_repository"]["full_name"] = "mallory/kernels"
-        self.environ["GITHUB_EVENT_NAME"] = name
-        return data
-
-    @property
-    def summary(self) -> str:
-        return (self.folder / "summary").read_text(encoding="utf-8")
-
-    @property
-    def outputs(self) -> str:
-        return (self.folder / "output").read_text(encoding="utf-8")
-
-
-@pytest.fixture
-def step(tmp_path: Path, server: GitHubServer) -> Step:
-    made = Step(tmp_path, server)
-    made.write(Status.PASS, Status.FAIL)
-    return made
-
-
-@pytest.fixture
-def run(step: Step, connect: Connect) -> Run:
-    """Publish: `run(event, **wishes)`."""
-
-    def run_it(event: str = "pull_request", *, token: str = "token", timeout: float = 30.0, **wishes: Any) -> Published:  # noqa: S107
-        return publish(
-            step.out,
-            step.environ,
-            step.event(event),
-            lambda _: connect(token, timeout),
-            wishes=Wishes(**wishes),
-            say=step.log.append,
-            delimiter="delimiter",
-        )
-
-    return run_it
+from tests.integration.github.conftest import HEAD, Run, Step, stamp
 
 
 def test_a_pull_request_gets_comment_summary_outputs_and_annotations(
@@ -243,65 +142,6 @@ class TestForks:
         run()
         assert any("No comment: the token of a fork's run is read-only" in said for said in step.log)
         assert server.requests == []
-
-
-FAULTS: list[tuple[str, Fault, str]] = [
-    (f"{status} at {operation}", Fault(operation, status=status), said)
-    for operation in (GET_PULL, GET_COMMENTS, POST_COMMENT)
-    for status, said in [
-        (401, "token is not valid"),
-        (403, "permissions: pull-requests: "),
-        (404, "not there"),
-        (410, "was deleted"),
-        (422, "malformed or spam"),
-        (429, "Run this job again"),
-        (500, "fault of its own"),
-        (503, "fault of its own"),
-    ]
-]
-FAULTS += [
-    (f"{harm.name} at {operation}", Fault(operation, harm), "could not be reached or did not answer whole")
-    for operation in (GET_PULL, GET_COMMENTS, POST_COMMENT)
-    for harm in (Harm.RESET, Harm.LOST, Harm.TRUNCATED, Harm.SILENT, Harm.SILENT_AFTER)
-    if operation != POST_COMMENT or harm in {Harm.RESET, Harm.SILENT}
-]
-
-
-@pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("status", [Status.PASS, Status.FAIL])
-@pytest.mark.parametrize(("fault", "said"), [case[1:] for case in FAULTS], ids=[case[0] for case in FAULTS])
-def test_a_comment_that_fails_is_told_and_hides_nothing(
-    server: GitHubServer, step: Step, run: Run, fault: Fault, said: str, status: Status, strict: bool
-) -> None:
-    fault.seen = 0
-    server.faults.append(fault)
-    step.write(status)
-    done = run(timeout=0.05 if fault.harm in {Harm.SILENT, Harm.SILENT_AFTER} else 30.0)
-    (problem,) = done.problems
-    assert said in problem.remedy
-    warnings = [text for text in step.log if text.startswith("::warning title=triton-compat::Could not be published: ")]
-    assert len(warnings) == 1
-    assert "Could not be published" in step.summary
-    word = VerdictWord.PASS if status is Status.PASS else VerdictWord.FAIL
-    assert done.verdict.verdict is word
-    assert f"verdict<<delimiter\n{word.value}\n" in step.outputs
-    assert step.summary.startswith(("## ✅ PASS", "## ❌ FAIL"))
-    assert done.exit_code(strict=strict) == (20 if strict and status is Status.PASS else word.exit_code)
-
-
-@pytest.mark.parametrize("exists", [False, True], ids=["first", "later"])
-@pytest.mark.parametrize("harm", [Harm.LOST, Harm.TRUNCATED, Harm.APPLIED_THEN_STATUS, Harm.SILENT_AFTER])
-@pytest.mark.parametrize("operation", [POST_COMMENT, PATCH, REACT])
-def test_an_answer_that_was_lost_once_leaves_one_comment_and_no_problem(
-    server: GitHubServer, run: Run, operation: str, harm: Harm, exists: bool
-) -> None:
-    if exists:
-        server.state.comment(7, f"{stamp(40)}\nold")
-    server.faults.append(Fault(operation, harm, status=502, times=1))
-    done = run(timeout=0.2 if harm is Harm.SILENT_AFTER else 30.0)
-    assert done.problems == ()
-    (body,) = server.state.bodies()
-    assert body.startswith(f"{stamp(41)}\n")
 
 
 def test_too_few_permissions_for_links_cost_the_links_alone(server: GitHubServer, step: Step, run: Run) -> None:
