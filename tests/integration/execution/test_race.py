@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runner.model.plan import Race
+from runner.model.plan import Limits, Race
 from runner.model.race import RacedTest, Races
 from runner.model.words import Outcome, Status
 
@@ -31,3 +31,255 @@ def test_a_clean_test_is_clean_over_a_thousand_rounds(project: Any) -> None:
     assert test.gil_enabled is not project.build.endswith("t")
     assert result.status is Status.PASS
     assert races.reason is None
+
+
+def test_a_failure_in_one_thread_is_a_failure_although_others_skip(project: Any) -> None:
+    result, races = run(
+        project,
+        """
+        import itertools, pytest
+        calls = itertools.count()
+        def test_mixed():
+            n = next(calls)
+            if n and n % 4 == 2:
+                assert n == 0
+            if n % 4:
+                pytest.skip("not here")
+        """,
+        rounds=2,
+    )
+    test = raced(races, "test_mixed")
+    assert (test.passed, test.failed, test.skipped) == (2, 2, 4)
+    assert test.outcome is Outcome.FAILED
+    (error,) = test.errors
+    assert (error.phase, error.type, error.count, error.round) == ("call", "AssertionError", 2, 1)
+    assert "assert n == 0" in (error.stack or "")
+    assert result.status is Status.FAIL
+    assert result.reason == "races: failed 2 of 8 in 1 of 1 test"
+
+
+def test_what_threads_raise_counts_whatever_it_is(project: Any) -> None:
+    result, races = run(
+        project,
+        """
+        import itertools, sys, threading, warnings
+        import pytest
+        def in_a_thread():
+            return threading.current_thread() is not threading.main_thread()
+        def test_exit():
+            if in_a_thread(): sys.exit(3)
+        def test_interrupt():
+            if in_a_thread(): raise KeyboardInterrupt
+        def test_pytest_exit():
+            if in_a_thread(): pytest.exit("enough")
+        class Odd(UserWarning): pass
+        def test_raises_warning():
+            if in_a_thread(): raise Odd("raised")
+        @pytest.mark.filterwarnings("error::UserWarning")
+        def test_warns():
+            if in_a_thread(): warnings.warn("made an error")
+        def test_base():
+            class Own(BaseException):
+                def __str__(self): raise ValueError
+            if in_a_thread(): raise Own
+        def test_after(): pass
+        """,
+        rounds=2,
+    )
+    found = {test.id.split("::")[-1]: test for test in races.tests}
+    assert {name: [(e.type, e.count) for e in test.errors] for name, test in found.items()} == {
+        "test_exit": [("SystemExit", 8)],
+        "test_interrupt": [("KeyboardInterrupt", 8)],
+        "test_pytest_exit": [("_pytest.outcomes.Exit", 8)],
+        "test_raises_warning": [("test_it.Odd", 8)],
+        "test_warns": [("UserWarning", 8)],
+        "test_base": [("test_it.test_base.<locals>.Own", 8)],
+        "test_after": [],
+    }
+    assert len(races.workers) == 1
+    assert result.reason == "races: failed 48 of 48 in 6 of 7 tests"
+
+
+def test_a_deadlock_is_named_with_the_thread_and_its_stack(project: Any) -> None:
+    project.limits = Limits(test_seconds=3, cell_seconds=120)
+    result, races = run(
+        project,
+        """
+        import itertools, threading
+        lock = threading.Lock()
+        calls = itertools.count()
+        def wait_for_ever():
+            lock.acquire()
+            lock.acquire()
+        def test_hangs():
+            if next(calls) == 9: wait_for_ever()
+        def test_after(): pass
+        """,
+    )
+    test = raced(races, "test_hangs")
+    assert test.outcome is Outcome.TIMED_OUT
+    assert test.broken is not None
+    assert (test.rounds_done, test.passed, test.failed) == (2, 8, 1)
+    message = test.broken.message or ""
+    assert "a round of this race took longer than 3.5 s" in message
+    assert "in round 3 of 5; thread " in message
+    assert message.endswith(" of 4 had not finished")
+    thread = message.split("; thread ")[1].split()[0]
+    stack = test.broken.stack or ""
+    assert "in wait_for_ever" in stack.split(f"(race thread {thread})")[1].split("\n\n")[0]
+    assert raced(races, "test_after").passed == 20
+    assert len(races.workers) == 2
+    assert result.reason == "races: failed 1 of 20 in 1 of 2 tests, 1 of them timed out"
+
+
+def test_a_segfault_in_one_thread_costs_its_test_alone(project: Any) -> None:
+    result, races = run(
+        project,
+        """
+        import ctypes, itertools, os
+        calls, others = itertools.count(), itertools.count()
+        def test_before(): pass
+        def test_dies():
+            if next(calls) == 6: ctypes.string_at(0)
+        def test_leaves():
+            if next(others) == 1: os._exit(0)
+        def test_after(): pass
+        """,
+    )
+    assert [test.outcome.value for test in races.tests] == ["passed", "crashed", "crashed", "passed"]
+    dies, leaves = raced(races, "test_dies"), raced(races, "test_leaves")
+    assert dies.broken is not None
+    assert leaves.broken is not None
+    assert dies.broken.signal == "SIGSEGV"
+    assert dies.rounds_done == 1
+    assert "in round 2 of 5" in (dies.broken.message or "")
+    assert "it happened in thread " in (dies.broken.message or "")
+    assert "in test_dies" in (dies.broken.stack or "")
+    assert "nothing had asked it to end" in (leaves.broken.message or "")
+    assert result.reason == "races: failed 2 of 40 in 2 of 4 tests, 2 of them crashed"
+
+
+def test_each_thread_has_its_own_fixtures_and_wider_ones_are_shared(project: Any) -> None:
+    result, races = run(
+        project,
+        """
+        import collections, itertools, threading
+        import pytest
+        made = collections.Counter()
+        ended = collections.Counter()
+        @pytest.fixture(scope="session", autouse=True)
+        def session_thing():
+            made["session"] += 1
+            yield
+            ended["session"] += 1
+            assert made == ended, (made, ended)
+        @pytest.fixture(scope="module")
+        def shared():
+            made["shared"] += 1
+            yield []
+            ended["shared"] += 1
+        @pytest.fixture(params=["a", "b"])
+        def letter(request):
+            return request.param
+        @pytest.fixture
+        def own(shared, tmp_path, letter):
+            made["own"] += 1
+            yield {"path": tmp_path, "letter": letter}
+            ended["own"] += 1
+        class TestIt:
+            def setup_method(self):
+                self.count = 0
+            @pytest.mark.parametrize("number", [1, 2])
+            def test_own(self, own, shared, number, request):
+                assert request.getfixturevalue("own") is own
+                assert request.getfixturevalue("late")["thread"] == threading.get_ident()
+                own["n"] = own.get("n", 0) + 1
+                assert own["n"] == 1
+                (own["path"] / "file").write_text("x")
+                assert len(list(own["path"].iterdir())) == 1
+                self.count += 1
+                assert self.count == 1
+                request.addfinalizer(lambda: made.update(final=1) or ended.update(final=1))
+                shared.append(number)
+        @pytest.fixture
+        def late():
+            made["late"] += 1
+            yield {"thread": threading.get_ident()}
+            ended["late"] += 1
+        def test_counts(shared):
+            once = 3 if threading.current_thread() is not threading.main_thread() else 0
+            assert made["shared"] == 1 and made["session"] == 1
+            if once:
+                assert made["own"] == ended["own"] == made["late"] == made["final"] == 4 * 4 * 3
+        """,
+        rounds=3,
+    )
+    assert {test.id: [(e.type, e.message, e.stack) for e in test.errors] for test in races.tests} == {
+        test.id: [] for test in result.tests
+    }
+    assert all(test.passed == 12 for test in races.tests)
+    assert races.trouble == ()
+    assert result.status is Status.PASS
+
+
+def test_what_cannot_run_in_threads_is_left_out_with_the_reason(project: Any) -> None:
+    project.write("pytest.ini", "[pytest]\naddopts = --doctest-modules\nmarkers =\n  thread_unsafe\n  single_thread\n")
+    result, races = run(
+        project,
+        """
+        import os, unittest, warnings
+        from unittest import mock
+        import pytest
+        def documented():
+            '''
+            >>> 1 + 1
+            2
+            '''
+        class TestOld(unittest.TestCase):
+            def test_old(self): pass
+        def test_capsys(capsys): pass
+        def test_monkeypatch(monkeypatch): pass
+        @pytest.fixture
+        def logs(caplog): return caplog
+        def test_caplog_below(logs): pass
+        def test_warns():
+            with pytest.warns(UserWarning): warnings.warn("x")
+        def test_patch():
+            with mock.patch("os.getcwd"): pass
+        @mock.patch("os.getcwd")
+        def test_patched(_): pass
+        def test_chdir(tmp_path): os.chdir(tmp_path)
+        @pytest.mark.thread_unsafe(reason="it counts")
+        def test_marked(): pass
+        @pytest.mark.single_thread
+        def test_single(): pass
+        @pytest.mark.xfail
+        def test_xfails(): assert 0
+        def test_fails(): assert 0
+        def test_skips(): pytest.skip("no")
+        def test_named(): pass
+        def test_raced(): pass
+        """,
+        leave_out=("*::test_nam?d",),
+    )
+    assert [test.id for test in races.tests] == ["test_it.py::test_raced"]
+    reasons = {one.id.split("::")[-1]: one.reason for one in races.left_out}
+    assert reasons == {
+        "test_it.documented": "it is no plain test function but a DoctestItem",
+        "test_old": "it is a unittest test, which pytest runs in one thread only",
+        "test_capsys": "it uses capsys, which captures the output of the whole process",
+        "test_monkeypatch": "it uses monkeypatch, which changes what all threads share",
+        "test_caplog_below": "it uses caplog, which captures the log of the whole process",
+        "test_warns": "it uses warns, which changes the warning filters of the whole process",
+        "test_patch": "it uses unittest.mock.patch, which changes what all threads share",
+        "test_patched": "it is patched by unittest.mock, which changes what all threads share",
+        "test_chdir": "it uses chdir, which changes what all threads share",
+        "test_marked": "it is marked thread_unsafe: it counts",
+        "test_single": "it is marked single_thread",
+        "test_xfails": "it was xfailed in the ordinary run",
+        "test_fails": "it was failed in the ordinary run",
+        "test_skips": "it was skipped in the ordinary run",
+        "test_named": "the matrix leaves out *::test_nam?d",
+    }
+    assert result.reason == "1 of 16 went wrong: 1 failed"
+    assert races.status is Status.PASS
