@@ -76,7 +76,8 @@ def parts(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, teste
         yield Part("findings that block", "### Findings", items, joint="\n\n", rank=2)
     if "reasons" in found:
         items = tuple(_linked(item, tested.jobs) for item in found["reasons"].text.split("\n"))
-        yield Part("cells that are no plain pass", "### Cells that are no plain pass\n", items, rank=3)
+        tail = _again(plan, verdict)
+        yield Part("cells that are no plain pass", "### Cells that are no plain pass\n", items, tail, rank=3)
     if others:
         items = tuple(_folded(finding, plan, tested) for finding in others)
         yield Part("other findings", "### Other findings", items, joint="\n\n", rank=4)
@@ -142,6 +143,13 @@ def _linked(item: str, jobs: Mapping[str, str]) -> str:
     # What follows the colon may come from a test.
     names, colon, said = item.partition(": ")
     return _CELL.sub(lambda found: link(found[0], jobs.get(found[1], "")), names) + colon + said
+
+
+def _again(plan: Plan, verdict: Verdict) -> str:
+    """How to run a failing cell that no finding speaks of; empty when there is none."""
+    explained = {cell for finding in verdict.findings for cell in finding.cells}
+    left = [cell.id for cell in verdict.cells if cell.status is Status.FAIL and cell.id not in explained]
+    return f"\nReproduce: {code(reproduction(plan, left[0]), 1000)}" if left else ""
 
 
 def _tested(plan: Plan, tested: Tested) -> Iterator[str]:

@@ -176,6 +176,15 @@ def test_a_cell_that_is_no_plain_pass_is_linked_to_its_job_where_it_is_named() -
     assert jobs["cell-1"] not in text
 
 
+def test_a_failing_cell_that_no_finding_speaks_of_has_a_command_too() -> None:
+    matrix = make_matrix([Status.PASS, Status.FAIL])
+    text = render_comment(matrix.plan, matrix.results, matrix.verdict, TESTED)
+    assert text.count("Reproduce: ") == 1
+    assert "\n\nReproduce: `triton-compat plan tests/test_add.py::test_add && triton-compat cell cell-1`\n\n" in text
+    matrix = make_matrix([Status.PASS, Status.NO_RESULT])
+    assert "Reproduce: " not in render_comment(matrix.plan, matrix.results, matrix.verdict, TESTED)
+
+
 def test_what_was_tested_stands_last_with_its_links() -> None:
     matrix = make_matrix([Status.PASS])
     last = render_comment(matrix.plan, matrix.results, matrix.verdict, TESTED).splitlines()[-1]
