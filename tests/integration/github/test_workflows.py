@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -130,3 +132,18 @@ def test_a_release_says_what_the_changelog_says_of_it(tmp_path: Path) -> None:
     assert code == 0
     assert asked.startswith("release create v0.2.0 --verify-tag ")
     assert (tmp_path / "notes.md").read_text(encoding="utf-8").strip() == "### Added\n\n- Yes."
+
+
+def test_the_workflows_that_the_documents_show_are_clean(tmp_path: Path) -> None:
+    zizmor = shutil.which("zizmor", path=str(Path(sys.executable).parent))
+    if zizmor is None:
+        pytest.skip("zizmor belongs to the linters, which are not installed here")
+    folder = tmp_path / ".github" / "workflows"
+    folder.mkdir(parents=True)
+    for number, (_, text) in enumerate(TEXTS[len(FILES) :]):
+        if "\non:" in text:
+            pinned = text.replace("@COMMIT", f"@{'a' * 40} # v1.0.0")
+            (folder / f"{number}.yml").write_text(pinned, encoding="utf-8")
+    assert len(list(folder.iterdir())) >= 3
+    done = subprocess.run([zizmor, "--offline", str(folder)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
