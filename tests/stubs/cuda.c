@@ -8,8 +8,8 @@
 
 #include "machine.h"
 
-enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_CONTEXT = 201 };
-struct context { int device, references, error, spins; };
+enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, CONTEXT_IS_DESTROYED = 709 };
+struct context { int device, references, error, spins, destroyed; };
 static struct context primaries[MOST];
 static __thread struct context *stack[MOST];
 static __thread int depth;
@@ -73,9 +73,11 @@ int cuDevicePrimaryCtxRetain(struct context **context, int device) {
     if (!initialized) return NOT_INITIALIZED;
     if (device >= visible_count) return INVALID_DEVICE;
     *context = &primaries[device];
+    if (!(*context)->error) (*context)->destroyed = 0; /* an error that stays outlives a reset */
     (*context)->references++;
     return 0;
 }
+int cuDevicePrimaryCtxReset_v2(int device) { return primaries[device].references = 0, primaries[device].destroyed = 1, 0; }
 int cuDevicePrimaryCtxRelease_v2(int device) { return primaries[device].references--, 0; }
 int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
     if (!initialized) return NOT_INITIALIZED;
@@ -97,7 +99,7 @@ int cuCtxSynchronize(void) {
     struct context *context = current();
     if (!context) return INVALID_CONTEXT;
     while (context->spins) pause();
-    return context->error;
+    return context->destroyed ? CONTEXT_IS_DESTROYED : context->error;
 }
 
 int cuModuleLoadData(void **module, const void *image) {
@@ -120,6 +122,7 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
     return 0;
 }
 int cuGetErrorName(int code, const char **name) {
-    *name = code == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : code == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_OF_STUB";
+    *name = code == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : code == 719 ? "CUDA_ERROR_LAUNCH_FAILED"
+            : code == 709 ? "CUDA_ERROR_CONTEXT_IS_DESTROYED" : "CUDA_ERROR_OF_STUB";
     return 0;
 }

@@ -256,7 +256,8 @@ class Plugin:
 
     def _require_living_context(self) -> None:
         """End this process when what was just imported killed the CUDA context: no test shall be blamed for it."""
-        if not self._channel.is_forked and (dead := self._probe.look()) is not None:
+        dead = None if self._channel.is_forked else self._probe.look()
+        if dead is not None and not cuda.is_reset(dead):
             self._leave(dead)
 
     def _leave(self, dead: str) -> None:

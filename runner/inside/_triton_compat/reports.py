@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import Any
 
-from . import text
+from . import cuda, text
 
 Attempt = dict[str, Any]
 _PHASES = ["setup", "call", "teardown"]
@@ -75,7 +75,7 @@ def _without_report() -> Attempt:
 
 
 def blame_for_dead_context(attempt: Attempt, error: str) -> None:
-    """Say in an attempt that the CUDA context was dead after it, which is an error where nothing else went wrong.
+    """Say in an attempt that the CUDA context was dead after it, which is an error unless the test had reset it itself.
 
     Work on a GPU fails later than the call that asked for it, so a test may well have passed; and a test that expects
     such an error breaks every test after it in the same process.
@@ -85,11 +85,13 @@ def blame_for_dead_context(attempt: Attempt, error: str) -> None:
         error: name and number.
     """
     note = f"the CUDA context was dead after this test: {error}"
-    if attempt["outcome"] in {"passed", "skipped", "xpassed"}:
+    if cuda.is_reset(error):
+        note = f"the CUDA context was reset in this test, {error}; the tests after it run in a new process"
+    elif attempt["outcome"] in {"passed", "skipped", "xpassed"}:
         attempt.update(outcome="error", phase="synchronize", message=note)
-    else:
-        said = text.bound(str(attempt.get("message") or ""), text.MESSAGE_CHARS - len(note) - 1)
-        attempt["message"] = f"{said}\n{note}".strip()
+        return
+    said = text.bound(str(attempt.get("message") or ""), text.MESSAGE_CHARS - len(note) - 1)
+    attempt["message"] = f"{said}\n{note}".strip()
 
 
 def describe(report: Any) -> tuple[str, str]:

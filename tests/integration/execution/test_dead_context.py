@@ -120,6 +120,26 @@ def test_an_expected_failure_stays_one_and_says_it(gpu_project: Any) -> None:
     assert message == "known\nthe CUDA context was dead after this test: CUDA_ERROR_LAUNCH_FAILED (719)"
 
 
+def test_a_reset_hides_no_error_from_the_tests_after_it(gpu_project: Any) -> None:
+    gpu_project.write(
+        "test_reset.py",
+        """
+    from kernels import driver, launch, synchronize
+    def test_resets():
+        launch("do_illegal")
+        driver().cuDevicePrimaryCtxReset_v2(0)
+    def test_after(): launch("do_nothing"); synchronize()
+    """,
+    )
+    result = gpu_project.run()
+    assert outcomes(result) == {"test_resets": "passed", "test_after": "passed"}
+    assert entry(result, "test_resets").attempts[0].message == (
+        "the CUDA context was reset in this test, CUDA_ERROR_CONTEXT_IS_DESTROYED (709); "
+        "the tests after it run in a new process"
+    )
+    assert len(result.workers) == 2
+
+
 def test_a_kernel_that_spins_times_its_own_test_out(gpu_project: Any) -> None:
     gpu_project.write(
         "test_spin.py",
