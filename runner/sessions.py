@@ -9,14 +9,15 @@ loses nothing that an earlier one wrote.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import nox
+from filelock import FileLock, Timeout
 
 from runner.commands.side_by_side import choose_jobs, jobs_option, run_side_by_side
 from runner.errors import DocumentError
@@ -24,7 +25,6 @@ from runner.model.plan import Plan, PlannedCell
 from runner.model.result import CellResult
 from runner.model.words import Status
 
-MATRIX_VARIABLE = "TRITON_COMPAT_MATRIX"
 OUT = Path(".triton-compat")
 VERDICTS = (0, 1, 3)
 """Exit statuses that say PASS, FAIL or CANNOT TELL; every other one is an error of ours."""
@@ -36,35 +36,51 @@ def register(matrix: Path | str, *, noxfile: Path, out: Path = OUT) -> None:
     Args:
         matrix: the matrix file that `nox -s matrix` runs when none is named after `--`.
         noxfile: the noxfile that calls this; started again for the cells once they are known.
-        out: the output folder, relative to the noxfile's folder.
+        out: the output folder, relative to the noxfile's folder. The cells are those of the plan in it.
     """
-    chosen = Path(os.environ.get(MATRIX_VARIABLE, matrix))
-    plan = _current_plan(chosen, out, make=_names_cells(sys.argv[1:]))
+    plan = _known_plan(Path(matrix), out, make=_names_cells(sys.argv[1:]))
     for cell in plan.cells if plan else ():
         _register_cell(cell, out)
 
     @nox.session(name="matrix", venv_backend="none")
     def run_matrix(session: nox.Session) -> None:
         """Plan, every cell, experiments, verdict, report; after --: [MATRIX] [--jobs N|auto] [--offline] [--fresh]."""
-        options = _options(session.posargs, chosen)
-        _stage(session, "plan", str(options.matrix), "--out", str(out), "--begin", *options.switches)
-        plan = Plan.read(out / "plan.json")
-        jobs = choose_jobs(options.jobs, plan, os.environ)
-        if jobs > 1:
-            _run_side_by_side(session, plan, out, jobs, offline=options.offline)
-        else:
-            session.run(
-                *(sys.executable, "-m", "nox", "--noxfile", str(noxfile), "--sessions"),
-                *(cell.key.id for cell in plan.cells),
-                env={MATRIX_VARIABLE: str(options.matrix)},
-                external=True,
-                silent=False,
-                success_codes=[0, 1],  # a failing cell fails its session; the verdict is the judge's
-            )
-        status = _stage(session, "judge", "--out", str(out))
-        _stage(session, "report", "--out", str(out))
+        options = _options(session.posargs, Path(matrix))
+        with _alone(session, out):
+            status = _run_matrix(session, options, noxfile, out)
         if status:
             session.error({1: "FAIL", 3: "CANNOT TELL"}[status])
+
+
+def _run_matrix(session: nox.Session, options: argparse.Namespace, noxfile: Path, out: Path) -> int:
+    """All stages, one after the other; the exit status of the judge."""
+    _stage(session, "plan", str(options.matrix), "--out", str(out), "--begin", *options.switches, may_end_with=(0,))
+    plan = Plan.read(out / "plan.json")
+    jobs = choose_jobs(options.jobs, plan, os.environ)
+    if jobs > 1:
+        _run_side_by_side(session, plan, out, jobs, offline=options.offline)
+    else:
+        # Its own echo of this command would be longer than a screen; a failing cell fails its session there, and
+        # what that means is the judge's to say.
+        words = (*("--noxfile", str(noxfile)), "--sessions", *(cell.key.id for cell in plan.cells))
+        tail = ("--", "--offline") if options.offline else ()
+        subprocess.run([sys.executable, "-m", "nox", *words, *tail], check=False)
+    status = _stage(session, "judge", "--out", str(out))
+    _stage(session, "report", "--out", str(out), may_end_with=(0,))
+    return status
+
+
+@contextmanager
+def _alone(session: nox.Session, out: Path) -> Iterator[None]:
+    """Keep a second run out of the folder: it would replace the plan and the results of the first."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with FileLock(out / "run.lock", timeout=0):
+            yield
+    except Timeout:
+        session.error(f"another run uses {out.absolute()}; wait for it to end, or run in another checkout")
+    except OSError as error:
+        session.error(f"the output folder {out.absolute()} cannot be used: {error.strerror}")
 
 
 def _register_cell(cell: PlannedCell, out: Path) -> None:
@@ -102,12 +118,12 @@ def _say(line: str) -> None:
     sys.stderr.flush()
 
 
-def _stage(session: nox.Session, *words: str) -> int:
-    """Run one stage and return its exit status if that is a verdict; any other ends the session."""
+def _stage(session: nox.Session, *words: str, may_end_with: Sequence[int] = VERDICTS) -> int:
+    """Run one stage and return its exit status if that is expected; any other ends the session."""
     command = (sys.executable, "-m", "runner", *words)
     session.debug(" ".join(command))
     status = subprocess.run(command, check=False).returncode  # session.run would not tell 1 from 3
-    if status not in VERDICTS:
+    if status not in may_end_with:
         session.error(f"triton-compat {words[0]} ended with exit status {status}")
     return status
 
@@ -121,6 +137,7 @@ def _options(words: Sequence[str], default: Path) -> argparse.Namespace:
         "--jobs", type=jobs_option, default=1, metavar="N|auto", help="cells at once; auto: one for each usable GPU"
     )
     options = parser.parse_args(words)
+    options.matrix = _from_where_it_was_called(options.matrix)
     options.switches = [f"--{name}" for name in ("offline", "fresh") if getattr(options, name)]
     return options
 
@@ -131,20 +148,19 @@ def _names_cells(words: Sequence[str]) -> bool:
     return any(word in wanted or "-gil-" in word for word in words)
 
 
-def _current_plan(matrix: Path, out: Path, *, make: bool) -> Plan | None:
-    """The plan of that matrix file as it is now, made anew when it must be known and is not there."""
-    if plan := _read_plan(matrix, out):
-        return plan
-    if not make:
-        return None
-    made = subprocess.run([sys.executable, "-m", "runner", "plan", str(matrix), "--out", str(out)], check=False)
-    return _read_plan(matrix, out) if made.returncode == 0 else None
+def _from_where_it_was_called(path: Path) -> Path:
+    """A path as the user meant it: nox works in the noxfile's folder, but the shell may stand elsewhere."""
+    called_from = os.environ.get("PWD")
+    if path.is_absolute() or path.exists() or not called_from:
+        return path
+    return Path(called_from) / path
 
 
-def _read_plan(matrix: Path, out: Path) -> Plan | None:
+def _known_plan(matrix: Path, out: Path, *, make: bool) -> Plan | None:
+    """The plan in the output folder; when there is none and the cells must be known, one of `matrix` is made."""
+    if not (out / "plan.json").exists() and make:
+        subprocess.run([sys.executable, "-m", "runner", "plan", str(matrix), "--out", str(out)], check=False)
     try:
-        plan = Plan.read(out / "plan.json")
-        digest = hashlib.sha256(matrix.read_bytes()).hexdigest()
-    except (DocumentError, OSError):
+        return Plan.read(out / "plan.json")
+    except DocumentError:  # the session `matrix` makes it anew; until then there are no cells to name
         return None
-    return plan if plan.matrix_sha256 == digest else None

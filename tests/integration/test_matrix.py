@@ -36,9 +36,9 @@ limits: {{test: 60s}}
 CELLS = ["py3.12-gil-on-triton3.7.0", "py3.13t-gil-on-triton3.7.0", "py3.13t-gil-off-triton3.7.0"]
 CRASHED = {"test_3_segfaults", "test_5_exits_with_status_0"}
 GATE = """
-import os
+import os, sys
 def test_0_waits_at_the_gate():
-    with open(os.environ["GATE"]) as gate:  # a pipe: opening it waits for the other side
+    with open(os.environ["GATE"] + str(sys.version_info.minor)) as gate:  # a pipe: opening it waits for the other side
         gate.read()
 """
 
@@ -72,8 +72,9 @@ def run(folder: Path, *words: str) -> tuple[int, str]:
 
 
 def open_gate_for_good(folder: Path) -> None:
-    (folder / "gate").unlink(missing_ok=True)
-    (folder / "gate").touch()
+    for gate in (folder / "gate12", folder / "gate13"):  # one for each Python
+        gate.unlink(missing_ok=True)
+        gate.touch()
 
 
 def descendants(pid: int) -> list[int]:
@@ -126,11 +127,12 @@ def test_every_outcome_is_there_and_all_formats_agree(user: Path) -> None:
 
 
 def test_a_run_that_was_killed_goes_on_where_it_was(user: Path) -> None:
-    os.mkfifo(user / "gate")
+    os.mkfifo(user / "gate12")
+    os.mkfifo(user / "gate13")
     process = start(user, "-s", "matrix")
-    with (user / "gate").open("w"):  # returns when the first cell's test stands at the gate, and lets it go
+    with (user / "gate12").open("w"):  # returns when the first cell's test stands at the gate, and lets it go
         pass
-    with (user / "gate").open("w"):  # the same for the second cell
+    with (user / "gate13").open("w"):  # the same for the second cell
         for pid in descendants(process.pid):
             os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=60)
