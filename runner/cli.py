@@ -6,13 +6,23 @@ import argparse
 import io
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from runner import __version__, commands
-from runner.errors import InterruptedRunError, TritonCompatError
+from runner.errors import FileRefusedError, InterruptedRunError, TritonCompatError, UsageError
 
 OUT = Path(".triton-compat")
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors have the exit code of ours; argparse's own is 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(UsageError.exit_code, f"{self.prog}: {message}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,19 +45,30 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         _say(error)
         return error.exit_code
-    except KeyboardInterrupt:
-        interrupted = InterruptedRunError("Stopped.")
-        _say(interrupted)
-        return interrupted.exit_code
     except BrokenPipeError:
         # The reader went away (`| head`). Keep the interpreter from complaining when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        if options.debug:
+            raise
+        refused = FileRefusedError(f"{error.filename or 'A file'}: {error.strerror or error}")
+        _say(refused)
+        return refused.exit_code
+    except KeyboardInterrupt:
+        interrupted = InterruptedRunError("Stopped.")
+        _say(interrupted)
+        return interrupted.exit_code
+    except Exception:  # noqa: BLE001 - Python's own exit status would be 1, and that says FAIL
+        traceback.print_exc()
+        mistake = TritonCompatError("This is a mistake in triton-compat, not in your project.")
+        _say(mistake)
+        return mistake.exit_code
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line, so that tests and documents can read it."""
-    parser = argparse.ArgumentParser(prog="triton-compat", description=__doc__, allow_abbrev=False)
+    parser = _Parser(prog="triton-compat", description=__doc__, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -73,6 +94,13 @@ def build_parser() -> argparse.ArgumentParser:
     cell.add_argument("--root", type=Path, help="the project's root here, when the plan was made on another machine")
     cell.add_argument("--offline", action="store_true", help="install from caches alone")
 
+    experiment = _command(subparsers, "experiment", "Find out why cells failed: one factor changed at a time.")
+    experiment.add_argument("--budget", default="15m", help="time for each cell (default: %(default)s)")
+    experiment.add_argument("--cell", action="append", default=[], metavar="ID", help="only this cell; may be repeated")
+    experiment.add_argument("--base", metavar="REV", help="a commit to compare with, such as origin/main")
+    experiment.add_argument("--cache", type=Path, metavar="DIR", help="also look at what fails with this Triton cache")
+    experiment.add_argument("--offline", action="store_true", help="install from caches alone")
+
     _command(subparsers, "judge", "Results to verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL.")
     _command(subparsers, "report", "Render report.md, report.html, matrix.svg and junit.xml, and print the table.")
     gather = _command(subparsers, "gather", "Bring results that other machines uploaded into the output folder.")
@@ -95,13 +123,12 @@ def build_parser() -> argparse.ArgumentParser:
     audit.add_argument("--cache", type=Path, action="append", default=[], help="also modules compiled into this folder")
     audit.add_argument("--json", action="store_true", help="print JSON")
     audit.add_argument("--strict", action="store_true", help="exit 1 when a module switches the GIL on")
+    _command(subparsers, "schema", "Print the JSON Schema of matrix files, for editors.")
     _command(subparsers, "doctor", "What this machine has and lacks, and what to do about it.")
     return parser
 
 
-def _command(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str
-) -> argparse.ArgumentParser:
+def _command(subparsers: argparse._SubParsersAction[_Parser], name: str, summary: str) -> argparse.ArgumentParser:
     parser = subparsers.add_parser(name, help=summary, description=summary, allow_abbrev=False)
     parser.add_argument("--out", type=Path, default=OUT, help="the output folder (default: %(default)s)")
     return parser

@@ -46,7 +46,7 @@ class MatrixFileError(TritonCompatError):
 
     exit_code = 12
     remedy = (
-        "Correct the lines named above; the JSON Schema in matrices/matrix.schema.json completes the file in an editor."
+        "Correct the lines named above; triton-compat schema prints a JSON Schema that completes the file in editors."
     )
 
 
@@ -105,6 +105,13 @@ class GitHubError(TritonCompatError):
     def __init__(self, message: str, *, remedy: str | None = None, status: int | None = None) -> None:
         super().__init__(message, remedy=remedy)
         self.status = status
+
+
+class FileRefusedError(TritonCompatError):
+    """The system refused a file: read-only, full, or not there."""
+
+    exit_code = 19
+    remedy = "Make it readable and writable, free some space, or choose another folder with --out."
 
 
 class InterruptedRunError(TritonCompatError):
