@@ -119,7 +119,9 @@ def build_parser() -> argparse.ArgumentParser:
     publish.add_argument("--no-annotations", dest="annotations", action="store_false", help="no marks at failing lines")
     publish.add_argument("--strict", action="store_true", help="exit 20 when a PASS could not be published")
     audit = _command(subparsers, "audit", "Every extension module of an environment, and what it does to the GIL.")
-    audit.add_argument("python", nargs="?", help="a Python or the folder of an environment (default: this one)")
+    audit.add_argument(
+        "python", nargs="?", help="a Python, a folder, or the id of an environment made here (default: this Python)"
+    )
     audit.add_argument("--cache", type=Path, action="append", default=[], help="also modules compiled into this folder")
     audit.add_argument("--json", action="store_true", help="print JSON")
     audit.add_argument("--strict", action="store_true", help="exit 1 when a module switches the GIL on")

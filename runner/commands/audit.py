@@ -17,7 +17,7 @@ from runner.report.audit import render
 
 def run(options: argparse.Namespace) -> int:
     """Print the audit as a table or as JSON; exit 1 when a module switches the GIL on and `--strict` is given."""
-    python = _interpreter(options.python)
+    python = _interpreter(options.python, options.out / "environments")
     answer = audit(
         python,
         environ=os.environ,
@@ -31,13 +31,18 @@ def run(options: argparse.Namespace) -> int:
     return 1 if options.strict and answer.switching else 0
 
 
-def _interpreter(named: str | None) -> Path:
+def _interpreter(named: str | None, environments: Path) -> Path:
+    """The Python of a folder, of an environment of the last run by its id, or a Python by path or name."""
     if named is None:
         return Path(sys.executable)
-    folder = Path(named)
-    if (folder / "bin" / "python").exists():
-        return folder / "bin" / "python"
+    for folder in (Path(named), environments / named):
+        if (folder / "bin" / "python").exists():
+            return folder / "bin" / "python"
     found = shutil.which(named)
     if found is None:
-        raise UsageError(f"{named} is neither a Python nor the folder of an environment.")
+        made = sorted(path.name for path in environments.glob("*") if (path / "bin" / "python").exists())
+        raise UsageError(
+            f"{named} is neither a Python nor the folder of an environment.",
+            remedy=f"Environments here are {', '.join(made)}." if made else "Name the path of a Python.",
+        )
     return Path(found)

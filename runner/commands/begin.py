@@ -9,7 +9,17 @@ from runner.errors import DocumentError
 from runner.model.document import write_whole
 from runner.model.plan import Plan
 
-_FILES = ("verdict.json", "plan.json", "cells", "audits", "report.md", "report.html", "matrix.svg", "junit.xml")
+_FILES = (
+    "verdict.json",
+    "plan.json",
+    "cells",
+    "experiments",
+    "audits",
+    "report.md",
+    "report.html",
+    "matrix.svg",
+    "junit.xml",
+)
 """What a run leaves. The verdict goes first: without it, a move that was interrupted is an interrupted run."""
 
 
@@ -28,7 +38,7 @@ def begin_run(plan: Plan, out: Path, *, fresh: bool) -> str:
     Returns:
         One sentence that says what was kept.
     """
-    write_whole(out / ".gitignore", "*\n")  # results are no source of the project, wherever the folder lies
+    hide_from_git(out)
     kept = _interrupted_plan(out)
     if kept is not None and not fresh and _same(kept, plan):
         plan.write(out / "plan.json")
@@ -37,6 +47,11 @@ def begin_run(plan: Plan, out: Path, *, fresh: bool) -> str:
     _set_aside(out)
     plan.write(out / "plan.json")
     return f"{len(plan.cells)} {'cell' if len(plan.cells) == 1 else 'cells'} planned."
+
+
+def hide_from_git(out: Path) -> None:
+    """Results are no source of the project, wherever the folder lies."""
+    write_whole(out / ".gitignore", "*\n")
 
 
 def _interrupted_plan(out: Path) -> Plan | None:

@@ -16,6 +16,7 @@ from runner.environment.audit import audit
 from runner.environment.environments import make_environment
 from runner.errors import EnvironmentFailedError, InterpreterError, UsageError
 from runner.execution.cell import finished_result, run_cell
+from runner.model.document import write_whole
 from runner.model.plan import Plan, PlannedCell, plan_sha
 from runner.model.result import CellResult, GilState
 from runner.model.words import Status
@@ -34,8 +35,8 @@ def run(options: argparse.Namespace) -> int:
         plan = plan.model_copy(update={"root": str(options.root.resolve())})
     cell = plan.cell(options.id)
     if cell is None:
-        known = ", ".join(cell.key.id for cell in plan.cells[:5])
-        raise UsageError(f"The plan has no cell {options.id}.", remedy=f"Its cells are {known}, …; see nox -l.")
+        known = ", ".join(cell.key.id for cell in plan.cells)
+        raise UsageError(f"The plan has no cell {options.id}.", remedy=f"Its cells are {known}.")
     folder = options.out / "cells" / cell.key.id
     sha = plan_sha(cell, plan.environment(cell.environment))
     others = [result for result in read_results(plan, options.out).values() if result.cell.id != cell.key.id]
@@ -77,6 +78,7 @@ def _run(plan: Plan, cell: PlannedCell, options: argparse.Namespace, folder: Pat
     else:
         teller.say(EnvironmentFinished(environment.id, reused=ready.reused))
         teller.say(CellStarted(cell.key.id))
+        _keep_for_this_environment(folder, ready.identity)
         result = run_cell(
             cell, environment, ready.python, root=Path(plan.root), folder=folder, progress=teller.progress
         )
@@ -88,6 +90,14 @@ def _run(plan: Plan, cell: PlannedCell, options: argparse.Namespace, folder: Pat
         return result
     teller.say(EnvironmentFinished(environment.id, problem=reason))
     return _without_tests(cell, folder, status, reason, plan_sha(cell, environment))
+
+
+def _keep_for_this_environment(folder: Path, identity: str) -> None:
+    """Let an interrupted run of this cell go on only in the very environment in which it began."""
+    mark, journal = folder / "environment.txt", folder / "journal.jsonl"
+    if journal.exists() and not (mark.exists() and mark.read_text(encoding="utf-8") == identity):
+        journal.unlink()
+    write_whole(mark, identity)
 
 
 def _audit(python: Path, environment: str, out: Path, *, caches: Path, teller: Teller) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from runner import __version__
-from runner.commands.begin import begin_run
+from runner.commands.begin import begin_run, hide_from_git
 from runner.environment.probe import probe
 from runner.github.planned import hand_on, read_payload
 from runner.model.cell import PythonBuild
@@ -50,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     if options.begin:
         print(begin_run(plan, options.out, fresh=options.fresh), file=sys.stderr)
     else:
+        hide_from_git(options.out)
         plan.write(options.out / "plan.json")
     if options.explain:
         print(explain(plan))
@@ -66,6 +67,8 @@ def _probe(executable: Path) -> PythonBuild:
 
 def _summary(plan: Plan, path: Path) -> str:
     missing = [environment for environment in plan.environments if environment.unavailable]
-    lines = [f"{len(plan.cells)} cells in {len(plan.environments)} environments: {path}"]
+    cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
+    environments = "1 environment" if len(plan.environments) == 1 else f"{len(plan.environments)} environments"
+    lines = [f"{cells} in {environments}: {path}"]
     lines += [f"  unavailable {environment.id}: {environment.unavailable}" for environment in missing]
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import threading
 import time
@@ -40,6 +41,7 @@ class ReadyEnvironment:
         reason: why it was made anew although a folder was there, or None.
         seconds: wall time of making or checking it.
         fingerprint: of the `PlannedEnvironment`.
+        identity: of what is really there: another one once it was made anew, or the named Python was replaced.
     """
 
     python: Path
@@ -48,6 +50,7 @@ class ReadyEnvironment:
     reason: str | None
     seconds: float
     fingerprint: str
+    identity: str
 
 
 def make_environment(
@@ -98,6 +101,7 @@ def make_environment(
         reason=reason if there else None,
         seconds=time.monotonic() - started,
         fingerprint=environment.fingerprint,
+        identity=hashlib.sha256((folder / STAMP).read_bytes()).hexdigest(),
     )
 
 
@@ -193,6 +197,7 @@ def _named(environment: PlannedEnvironment, executable: str, root: Path, started
             f"{python}, which the environment {environment.id} names, cannot be used: it {error.message}",
             remedy="Correct its path under environment: in the matrix file.",
         ) from error
+    file = python.stat()
     return ReadyEnvironment(
         python=python,
         folder=python.parent.parent,
@@ -200,4 +205,5 @@ def _named(environment: PlannedEnvironment, executable: str, root: Path, started
         reason=None,
         seconds=time.monotonic() - started,
         fingerprint=environment.fingerprint,
+        identity=f"{python.resolve()} {file.st_size} {file.st_mtime_ns}",
     )

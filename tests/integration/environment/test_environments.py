@@ -45,6 +45,9 @@ def test_it_holds_exactly_the_pins_and_is_reused(planned: Planned, only313: Plac
     again = make_environment(wanted, root=tmp_path, store=tmp_path / "store", places=only313)
     assert (again.reused, again.reason, again.python) == (True, None, first.python)
     assert (first.folder / STAMP).stat().st_ino == inode
+    assert again.identity == first.identity
+    (first.folder / STAMP).unlink()
+    assert make_environment(wanted, root=tmp_path, store=tmp_path / "store", places=only313).identity != first.identity
 
 
 def test_a_real_triton_imports_and_a_second_environment_needs_no_network(
