@@ -15,6 +15,7 @@ from pathlib import Path
 
 from runner.errors import DocumentError, ExecutionError
 from runner.execution.assignment import Assignment, assign_gpu, infra_result, weigh_machine
+from runner.execution.board import read_running
 from runner.execution.journal import Journal, read_events
 from runner.execution.ledger import Ledger
 from runner.execution.log import BoundedLog
@@ -38,6 +39,8 @@ MOST_SUSPECTS = 20
 SUSPECTS_SHARE = 0.25
 """Of a cell's seconds, for running suspects again."""
 PROGRESS_SECONDS = 0.1
+BOARD = "board"
+"""Name of the file for what is running; there only while something is."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,8 @@ class _Run:
                     (self._folder / name).unlink(missing_ok=True)
                 shutil.rmtree(self._folder / "caches", ignore_errors=True)
             temporary = Path(tempfile.mkdtemp(prefix="tc-"))
-            event = {"event": "supervisor", "token": self._token, "temporary": str(temporary)}
+            running = read_running(self._folder / BOARD) if resumed else None
+            event = {"event": "supervisor", "token": self._token, "temporary": str(temporary), "running": running}
             journal.write([event])
             self._ledger.apply(event)
             log = BoundedLog(self._folder / "log.txt")
@@ -270,7 +274,8 @@ class _Run:
         orders = give_orders(work, ledger, self._arguments(), STACK_SIGNAL, self._rules.only, self._rules.files)
         if work.mode == "race":
             orders = replace(orders, race=self._cell.settings.race.model_dump(include={"threads", "rounds"}))
-        worker = WorkerProcess(self._python, orders, variables, self._workdir)
+        board = None if work.mode == "race" else self._folder / BOARD
+        worker = WorkerProcess(self._python, orders, variables, self._workdir, board)
         try:
             event = {"event": "worker", "pid": worker.pid, "mode": work.mode, "numbers": list(work.numbers or ())[:1]}
             journal.write([event])

@@ -132,11 +132,11 @@ class Ledger:
         if step is not None:
             step(event)
 
-    def _on_supervisor(self, _event: Mapping[str, Any]) -> None:
+    def _on_supervisor(self, event: Mapping[str, Any]) -> None:
         """A supervisor begins; a worker that is still open here lost the one before."""
         self._deadline = None
         if self.worker is not None:
-            self._cut_short()
+            self._cut_short(event.get("running"))
             self.worker = None
 
     def _on_worker(self, event: Mapping[str, Any]) -> None:
@@ -150,25 +150,48 @@ class Ledger:
         if event["mode"] == "alone":
             self.retried.update(event.get("numbers") or ())
 
-    def _cut_short(self) -> None:
-        """The supervisor died with this worker; what ran then runs again, unless it seems to be what kills."""
-        activity, worker = self.activity, self.worker
+    def _cut_short(self, last: int | None) -> None:
+        """The supervisor died with this worker; what ran then runs again, unless it seems to be what kills.
+
+        Args:
+            last: number of the test that started last. The journal may lack the last events, shared memory does not.
+        """
+        worker = self.worker
         assert worker is not None  # noqa: S101 - the caller looked
         self.workers.append(Left(pid=worker.pid, reason="the supervisor was ended", seconds=0.0))
-        key = f"{activity.kind}:{activity.name}"
-        if activity.kind not in {"test", "collect", "conftest"}:
+        if worker.mode == "alone":  # what it repeats has an outcome, and is not repeated twice
             return
-        self._cuts[key] = self._cuts.get(key, 0) + 1
-        if self._cuts[key] >= MOST_CUTS:
-            attempt = Attempt(
-                outcome=Outcome.CRASHED,
-                phase=activity.phase,
-                message=f"the supervisor was ended {self._cuts[key]} times while this ran",
-                pid=worker.pid,
-            )
-            self._blame(activity, attempt)
-            if activity.number is not None:  # not a suspect to run again: it would end the supervisor once more
-                self.retried.add(activity.number)
+        running = self._may_have_run(last)
+        for activity in running:
+            key = f"{activity.kind}:{activity.name}"
+            self._cuts[key] = self._cuts.get(key, 0) + 1
+            if self._cuts[key] >= MOST_CUTS and len(running) == 1:
+                attempt = Attempt(
+                    outcome=Outcome.CRASHED,
+                    phase=activity.phase,
+                    message=f"the supervisor was ended {self._cuts[key]} times while this ran",
+                    pid=worker.pid,
+                )
+                self._blame(activity, attempt)
+                if activity.number is not None:  # not a suspect to run again: it would end the supervisor once more
+                    self.retried.add(activity.number)
+
+    def _may_have_run(self, last: int | None) -> list[Activity]:
+        """What may have been running when the supervisor died: one test or file, or some tests whose ends are lost."""
+        if last is not None:
+            # Tests run in the order of their numbers; without a plan the next collection will number them the same.
+            unfinished = range(last + 1) if self.planned is None else self.remaining()
+            tests = [number for number in unfinished if number <= last]
+            if tests:
+                known = self.activity if self.activity.number in tests else None
+                return (
+                    [known] if known and len(tests) == 1 else [Activity("test", str(each), "setup") for each in tests]
+                )
+        return [self.activity] if self.activity.kind in {"test", "collect", "conftest"} else []
+
+    def is_dangerous(self, number: int) -> bool:
+        """Whether a test may be what ended the supervisor several times, so that it runs with no other beside it."""
+        return self._cuts.get(f"test:{number}", 0) >= MOST_CUTS
 
     def _on_hello(self, event: Mapping[str, Any]) -> None:
         first = self.hello is None

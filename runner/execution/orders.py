@@ -59,6 +59,9 @@ def next_work(ledger: Ledger) -> Work | None:
     if ledger.planned is None:
         return None if ledger.gave_up is not None else Work("all")
     remaining = ledger.remaining()
+    dangerous = [number for number in remaining if ledger.is_dangerous(number)]
+    if dangerous:
+        return Work("rest", (dangerous[0],))
     return Work("rest", tuple(remaining)) if remaining else None
 
 

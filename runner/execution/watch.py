@@ -100,12 +100,16 @@ class Watch:
                     data = readers[key.fd]()
                     if data == b"":
                         selector.unregister(key.fd)
-                    elif data and key.fd == worker.channel and len(data) < _FULL:
+                    elif data and key.fd == worker.channel and self._gathers(data):
                         death.poll(GATHER_SECONDS * 1000)
                 if not dead:
                     self._keep_deadlines()
                 self._beat()
         self._bury(readers)
+
+    def _gathers(self, data: bytes) -> bool:
+        """Whether more short tests will follow at once."""
+        return len(data) < _FULL and self._ledger.planned is not None
 
     def _bury(self, readers: dict[int, Callable[[], bytes | None]]) -> None:
         """Take in what was said before death, and write down how it ended."""
@@ -123,8 +127,8 @@ class Watch:
             "pid": worker.pid,
             "signal": died_of,
             "exit_code": exit_code,
-            "phase": worker.phase,
-            "race": worker.race,
+            "phase": worker.board.phase,
+            "race": worker.board.race,
             "seconds": round(seconds, 3),
             "activity_seconds": round(spent, 3),
             "stack": self._stack(),
@@ -217,8 +221,8 @@ class Watch:
 
     def _begin_to_stop(self, deadline: Deadline) -> None:
         self._dumped_at = None
-        words = {"limit": deadline.limit, "reason": deadline.reason, "phase": self._worker.phase}
-        self._record([{"event": "deadline", **words, "race": self._worker.race}])
+        words = {"limit": deadline.limit, "reason": deadline.reason, "phase": self._worker.board.phase}
+        self._record([{"event": "deadline", **words, "race": self._worker.board.race}])
         hurried = deadline.limit == "memory"
         self._stopping = [(self._worker.ask_for_stacks, HURRIED_SECONDS if hurried else STACK_SECONDS)]
         if not hurried:

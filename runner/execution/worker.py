@@ -7,12 +7,11 @@ import os
 import resource
 import signal
 import stat
-import struct
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from runner.execution.board import Board
 from runner.execution.orders import Orders
 from runner.execution.processes import end_leftovers
 from runner.execution.surroundings import TOKEN
@@ -21,22 +20,28 @@ INSIDE = Path(__file__).parents[1] / "inside" / "_triton_compat"
 STACK_SIGNAL = int(signal.SIGRTMAX) - 3
 """Asks a worker for the stacks of all its threads; a real-time signal that tests hardly use."""
 OUTPUT_BYTES = 8_000
-BOARD_BYTES = 4096
-_RACE_OFFSET = 8  # the layout is that of inside/_triton_compat/race_board.py
-_RACE_STATE = struct.Struct("<5I")
-_PHASES = {b"s": "setup", b"c": "call", b"t": "teardown", b"y": "synchronize"}
 
 
 class WorkerProcess:
     """A started worker.
 
+    Args:
+        python: the tested interpreter.
+        orders: what it has to do.
+        variables: its environment.
+        folder: where it starts.
+        board: see `Board`.
+
     Attributes:
         pid: its pid; it leads a session and a process group of that number.
         death: descriptor that becomes readable when it has ended.
+        board: what it notes of the running test.
         channel, output, dump: descriptors to read its events, its output and faulthandler's text from; non-blocking.
     """
 
-    def __init__(self, python: Path, orders: Orders, variables: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self, python: Path, orders: Orders, variables: Mapping[str, str], folder: Path, board: Path | None = None
+    ) -> None:
         self.channel, channel_end = os.pipe()
         self.output, output_end = os.pipe()
         self.dump, dump_end = os.pipe()
@@ -44,9 +49,8 @@ class WorkerProcess:
         with os.fdopen(os.dup(orders_end), "wb") as stream:
             stream.write(orders.to_json().encode("ascii"))
         os.lseek(orders_end, 0, os.SEEK_SET)
-        self._board = os.memfd_create("board", os.MFD_CLOEXEC)
-        os.ftruncate(self._board, BOARD_BYTES)
-        board_end = os.dup(self._board)
+        self.board = Board(board)
+        board_end = os.dup(self.board.descriptor)
         ends = (channel_end, orders_end, dump_end, board_end)
         words = [str(python), str(INSIDE / "__main__.py"), *map(str, ends), str(os.getpid())]
         try:
@@ -61,7 +65,8 @@ class WorkerProcess:
                 start_new_session=True,
             )
         except BaseException:
-            self._close(self.channel, self.output, self.dump, self._board)
+            self._close(self.channel, self.output, self.dump)
+            self.board.close()
             raise
         finally:
             self._close(*ends, output_end)
@@ -85,36 +90,9 @@ class WorkerProcess:
 
         The signal can wake a sleeping test, which would let the worker go on to the next: the gate is shut before.
         """
-        os.pwrite(self._board, b"1", 0)
+        self.board.shut_gate()
         self._send(signal.SIGCONT)
         self._send(STACK_SIGNAL)
-
-    @property
-    def phase(self) -> str | None:
-        """The phase of the test that runs, as the worker noted it last."""
-        return _PHASES.get(os.pread(self._board, 1, 1))
-
-    @property
-    def race(self) -> dict[str, Any] | None:
-        """The round of a race that runs: its number, `threads`, calls of the rounds before, and threads not done.
-
-        `unfinished` holds pairs of a thread's number, from 1, and its id as faulthandler writes it. None without a race.
-        """
-        size = _RACE_STATE.size
-        number, threads, passed, failed, skipped = _RACE_STATE.unpack(os.pread(self._board, size, _RACE_OFFSET))
-        if number == 0:
-            return None
-        threads = min(threads, (BOARD_BYTES - _RACE_OFFSET - size) // 8)
-        ids = struct.unpack(f"<{threads}Q", os.pread(self._board, 8 * threads, _RACE_OFFSET + size))
-        unfinished = [[thread, f"0x{ident:016x}"] for thread, ident in enumerate(ids, start=1) if ident]
-        return {
-            "round": number,
-            "threads": threads,
-            "passed": passed,
-            "failed": failed,
-            "skipped": skipped,
-            "unfinished": unfinished,
-        }
 
     def _send(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -163,7 +141,8 @@ class WorkerProcess:
             self._popen.kill()
             os.waitid(os.P_PIDFD, self.death, os.WEXITED | os.WNOWAIT)
             self.wait()
-        self._close(self.channel, self.output, self.dump, self._board, self.death, *self._captures)
+        self._close(self.channel, self.output, self.dump, self.death, *self._captures)
+        self.board.close()
 
     @staticmethod
     def _close(*descriptors: int) -> None:

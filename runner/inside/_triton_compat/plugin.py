@@ -6,6 +6,7 @@ import faulthandler
 import fcntl
 import mmap
 import os
+import struct
 import traceback
 from collections.abc import Callable, Generator
 from types import ModuleType
@@ -16,6 +17,7 @@ import pytest
 from . import cuda, gil, reports, text
 from .channel import Channel
 
+_RUNNING, _RUNNING_OFFSET = struct.Struct("<I"), 4  # as in runner/execution/board.py
 _SETUP, _CALL, _TEARDOWN, _SYNCHRONIZE = b"s", b"c", b"t", b"y"
 # The commonest event, written without the detour over a dictionary.
 _PASSED = b'{"event":"end","n":%d,"gil":%s,"attempts":[{"outcome":"passed","seconds":%.6f}]}'
@@ -36,8 +38,8 @@ class Plugin:
     Args:
         channel: where events go.
         dump: descriptor for faulthandler's output.
-        board: two bytes shared with the supervisor. Once the first is not zero no further test may start; the second
-            is the phase of the running test, which costs no system call this way.
+        board: memory shared with the supervisor. Once the first byte is not zero no further test may start; the second
+            is the phase of the running test, and from the fifth its number, which costs no system call this way.
         orders: see `runner.execution.orders.Orders`.
     """
 
@@ -199,6 +201,7 @@ class Plugin:
         self._current = number
         self._reports = []
         if number is not None:
+            self._note_running(number + 1)
             self._board[1:2] = _SETUP
             self._channel.send_line(b'{"event":"start","n":%d}' % number)
             faulthandler.enable(file=self._dump)  # the test before may have pointed it elsewhere
@@ -234,6 +237,11 @@ class Plugin:
     def pytest_runtest_teardown(self) -> None:
         """Note the phase."""
         self._enter(_TEARDOWN)
+
+    def _note_running(self, number: int) -> None:
+        """Note the test that started last, counted from 1, where it can be read after a sudden death."""
+        if not self._channel.is_forked:
+            _RUNNING.pack_into(self._board, _RUNNING_OFFSET, number)
 
     def _enter(self, phase: bytes) -> None:
         if not self._channel.is_forked:

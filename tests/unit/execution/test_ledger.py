@@ -123,3 +123,58 @@ def test_the_module_that_switched_the_gil_on_is_named_with_its_test() -> None:
     assert ledger.gil.enabled_by_test == "t.py::b"
     ledger.apply(ended(exit_code=0))
     assert ledger.gil.enabled_at_end is True
+
+
+def test_of_several_tests_that_may_have_ended_the_supervisor_each_runs_by_itself() -> None:
+    """Ends that the supervisor had not read when it died are lost; which test started last is in shared memory."""
+    ledger = Ledger(GilMode.ON)
+    for _ in range(2):
+        for event in (
+            {"event": "worker", "pid": 5, "mode": "all"},
+            HELLO,
+            COLLECTED,
+            {"event": "supervisor", "running": 1},
+        ):
+            ledger.apply(event)
+    assert ledger.attempts == {}
+    assert next_work(ledger) == Work("rest", (0,))
+    ledger.apply({"event": "worker", "pid": 6, "mode": "rest"})
+    ledger.apply({"event": "end", "n": 0, "gil": True, "attempts": [{"outcome": "passed"}]})
+    ledger.apply(ended(exit_code=0))
+    assert next_work(ledger) == Work("rest", (1,))
+    ledger.apply({"event": "worker", "pid": 7, "mode": "rest"})
+    ledger.apply({"event": "supervisor", "running": 1})
+    assert ledger.attempts[1][0].outcome is Outcome.CRASHED
+    assert ledger.attempts[0][0].outcome is Outcome.PASSED
+    assert next_work(ledger) == Work("rest", (2,))
+
+
+def test_a_test_whose_end_was_read_is_not_blamed_for_its_supervisor() -> None:
+    ledger = Ledger(GilMode.ON)
+    for _ in range(3):
+        for event in (
+            {"event": "worker", "pid": 5, "mode": "all"},
+            HELLO,
+            COLLECTED,
+            {"event": "start", "n": 0},
+            {"event": "end", "n": 0, "gil": True, "attempts": [{"outcome": "passed"}]},
+            {"event": "supervisor", "running": 0},
+        ):
+            ledger.apply(event)
+    assert [attempt.outcome for attempt in ledger.attempts[0]] == [Outcome.PASSED]
+    assert ledger.remaining() == [1, 2]
+
+
+def test_a_supervisor_that_died_before_it_read_the_plan_knows_the_test_by_its_number() -> None:
+    ledger = Ledger(GilMode.ON)
+    for _ in range(2):
+        for event in (
+            {"event": "worker", "pid": 5, "mode": "all"},
+            {"event": "collect", "file": "t.py"},
+            {"event": "supervisor", "running": 0},
+        ):
+            ledger.apply(event)
+    for event in ({"event": "worker", "pid": 6, "mode": "all"}, HELLO, COLLECTED):
+        ledger.apply(event)
+    assert ledger.remaining() == [1, 2]
+    assert ledger.left_out == {}
