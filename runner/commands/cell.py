@@ -72,9 +72,9 @@ def _run(plan: Plan, cell: PlannedCell, options: argparse.Namespace, folder: Pat
             offline=options.offline,
         )
     except InterpreterError as error:
-        reason, status = f"no interpreter: {error.message}", Status.UNAVAILABLE
+        reason, status = f"no interpreter: {_in_one_line(error.message)}", Status.UNAVAILABLE
     except EnvironmentFailedError as error:
-        reason, status = f"no environment: {error.message}", Status.NO_RESULT
+        reason, status = f"no environment: {_in_one_line(error.message)}", Status.NO_RESULT
     else:
         teller.say(EnvironmentFinished(environment.id, reused=ready.reused))
         teller.say(CellStarted(cell.key.id))
@@ -90,6 +90,12 @@ def _run(plan: Plan, cell: PlannedCell, options: argparse.Namespace, folder: Pat
         return result
     teller.say(EnvironmentFinished(environment.id, problem=reason))
     return _without_tests(cell, folder, status, reason, plan_sha(cell, environment))
+
+
+def _in_one_line(message: str) -> str:
+    """A message with a list below it, as a reason that fits a row."""
+    first, *rows = (line.strip().removeprefix("- ") for line in message.splitlines() if line.strip())
+    return " ".join([first, "; ".join(rows)]).strip()
 
 
 def _keep_for_this_environment(folder: Path, identity: str) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from runner import __version__
 from runner.commands.begin import begin_run, hide_from_git
 from runner.environment.probe import probe
+from runner.environment.releases import why_no_such_python
+from runner.errors import MatrixFileError
 from runner.github.planned import hand_on, read_payload
 from runner.model.cell import PythonBuild
 from runner.model.plan import Plan
@@ -19,7 +21,7 @@ from runner.plan.assemble import make_plan
 from runner.plan.catalogue import make_catalogue
 from runner.plan.explain import explain
 from runner.plan.index import PackageIndex, index_url
-from runner.plan.read import read_matrix
+from runner.plan.read import MatrixFile, read_matrix
 from runner.plan.resolve import make_resolver
 
 
@@ -35,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
         now=datetime.now(UTC),
         tool=__version__,
     )
+    _refuse_slips(matrix, plan)
     for notice in index.notices:
         print(f"triton-compat: {notice}", file=sys.stderr)
     if options.github:
@@ -57,6 +60,15 @@ def run(options: argparse.Namespace) -> int:
     elif not options.begin:
         print(_summary(plan, options.out / "plan.json"))
     return 0
+
+
+def _refuse_slips(matrix: MatrixFile, plan: Plan) -> None:
+    """A Python that does not exist would make cells that are `unavailable` for ever, and hide a slip of the pen."""
+    named = dict.fromkeys(one.python for one in plan.environments if one.executable is None)
+    slips = [slip for python in named if (slip := why_no_such_python(PythonBuild.parse(python)))]
+    if slips:
+        where = matrix.source("python")
+        raise MatrixFileError("\n".join(f"{where}: {slip}" for slip in slips))
 
 
 def _probe(executable: Path) -> PythonBuild:
