@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 
-from runner.commands.results import read_plan, read_results
+from runner.commands.results import read_contrasts, read_plan, read_results
+from runner.verdict.attribution import attribute
 from runner.verdict.judge import judge
 
 
 def run(options: argparse.Namespace) -> int:
     """Write verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL."""
     plan = read_plan(options.out)
-    verdict = judge(plan, read_results(plan, options.out), today=datetime.now(UTC).date())
+    results = read_results(plan, options.out)
+    findings = attribute(plan, results.values(), read_contrasts(plan, options.out))
+    verdict = judge(plan, results, today=datetime.now(UTC).date(), findings=findings)
     verdict.write(options.out / "verdict.json")
     print(verdict.sentence)
     return verdict.verdict.exit_code

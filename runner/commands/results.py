@@ -8,6 +8,7 @@ from pathlib import Path
 from runner.errors import DocumentError
 from runner.execution.cell import finished_result
 from runner.model.audit import Audit
+from runner.model.contrast import Contrasts
 from runner.model.plan import Plan, plan_sha
 from runner.model.result import CellResult
 
@@ -20,6 +21,20 @@ def read_results(plan: Plan, out: Path) -> dict[str, CellResult]:
         if result := finished_result(out / "cells" / cell.key.id, sha):
             found[cell.key.id] = result
     return found
+
+
+def read_contrasts(plan: Plan, out: Path) -> tuple[Contrasts, ...]:
+    """What experiments found out about the planned cells, in the plan's order; most cells have nothing."""
+    found = []
+    for cell in plan.cells:
+        with contextlib.suppress(DocumentError):
+            found.append(Contrasts.read(contrasts_file(out, cell.key.id)))
+    return tuple(found)
+
+
+def contrasts_file(out: Path, cell: str) -> Path:
+    """Where the contrasts of a cell lie."""
+    return out / "cells" / cell / "contrasts.json"
 
 
 def audit_file(out: Path, environment: str) -> Path:

@@ -124,6 +124,10 @@ class Observer:
         self._sticky = {rule.id for rule in rules.rules if rule.sticky}
         self._equal: dict[TestSeen, TestSeen] = {}
 
+    def root(self, attempt: Attempt) -> RootKey:
+        """The root of an attempt that went wrong."""
+        return self._roots.of(attempt)
+
     def observe(self, result: CellResult) -> Observed:
         """What a cell's result says."""
         tests: dict[str, TestSeen] = {}

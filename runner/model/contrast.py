@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from runner.model.document import Document, Value
+from runner.model.result import Attempt
 from runner.model.words import Factor
 
 
@@ -143,6 +144,24 @@ class Trial(Value):
     count: Count
 
 
+class FoundFailure(Value):
+    """A root that the cell does not show by itself, but with the user's own cache directory as it was found.
+
+    Attributes:
+        root: its id.
+        tests: ids of the tests that show it.
+        sample: one attempt that shows it.
+        count: attempts of these tests, with the directory as found.
+        directory: the user's.
+    """
+
+    root: str
+    tests: tuple[str, ...]
+    sample: Attempt
+    count: Count
+    directory: str
+
+
 class Contrasts(Document):
     """Everything that was found out about one cell's failures.
 
@@ -151,6 +170,7 @@ class Contrasts(Document):
         contrasts: in the order in which they were made.
         control: the control suite in the cell's own environment; empty when it was not run.
         workarounds: see `Trial`.
+        found: what failed with the user's own cache directory, when the user asked for that; see `FoundFailure`.
         spent_seconds: wall time of the experiments so far.
         unfinished: what the budget did not allow, as sentences; empty when all was done.
     """
@@ -161,5 +181,6 @@ class Contrasts(Document):
     contrasts: tuple[Contrast, ...] = ()
     control: tuple[ControlPart, ...] = ()
     workarounds: tuple[Trial, ...] = ()
+    found: tuple[FoundFailure, ...] = ()
     spent_seconds: float = 0.0
     unfinished: tuple[str, ...] = ()

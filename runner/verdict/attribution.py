@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from runner.evidence.observed import Observed, Observer
+from runner.evidence.observed import Observed, Observer, RootSeen
+from runner.evidence.root import Roots
 from runner.evidence.rulefile import built_in
 from runner.evidence.siblings import Siblings
 from runner.evidence.signatures import Rules
@@ -71,18 +72,30 @@ def _cases(plan: Plan, cells: dict[str, Observed], documents: Iterable[Contrasts
     for contrast in sorted((one for document in given for one in document.contrasts), key=_canonical):
         run.setdefault(contrast.root, []).append(contrast)
     siblings = Siblings(plan, cells)
-    for root, where in by_root.items():
-        key = next(iter(where.values())).roots[root].key
+    seen = {root: {cell: one.roots[root] for cell, one in where.items()} for root, where in by_root.items()}
+    for cell, one in _found(given, Roots(rules)):
+        seen.setdefault(one.key.id, {}).setdefault(cell, one)
+    order = list(cells)
+    for root, unordered in seen.items():
+        where = {cell: unordered[cell] for cell in sorted(unordered, key=order.index)}
+        key = next(iter(where.values())).key
         controls = {document.cell: Control(document.control, key) for document in given if document.control}
         yield Case(
             root=key,
             rule=rules.get(key.signature),
-            seen={cell: observed.roots[root] for cell, observed in where.items()},
-            statuses={cell: observed.status for cell, observed in where.items()},
+            seen=where,
+            statuses={cell: cells[cell].status for cell in where},
             contrasts=(*siblings.contrasts(root), *run.get(root, ())),
             controls={cell: control for cell, control in controls.items() if cell in where},
             trials=tuple(trial for document in given for trial in document.workarounds if trial.root == root),
         )
+
+
+def _found(documents: Iterable[Contrasts], roots: Roots) -> Iterator[tuple[str, RootSeen]]:
+    """What cells show only with the user's own cache directory."""
+    for document in documents:
+        for one in document.found:
+            yield document.cell, RootSeen(roots.of(one.sample), one.tests, one.sample, one.count)
 
 
 def _canonical(contrast: Contrast) -> str:

@@ -44,7 +44,7 @@ def together():
 
     def call(function):
         barrier = threading.Barrier(THREADS)
-        errors, lock = {}, threading.Lock()
+        errors, lock = [], threading.Lock()
 
         def run(index):
             try:
@@ -52,8 +52,7 @@ def together():
                 function(index)
             except BaseException as error:  # noqa: BLE001 - a SystemExit in a thread is a failure like any other
                 with lock:
-                    text = f"{type(error).__name__}: {error}"
-                    errors[text] = errors.get(text, 0) + 1
+                    errors.append(error)
 
         threads = [threading.Thread(target=run, args=(index,), daemon=True) for index in range(THREADS)]
         for thread in threads:
@@ -61,6 +60,8 @@ def together():
         for thread in threads:
             thread.join(WAIT_SECONDS)
         assert not any(thread.is_alive() for thread in threads), f"threads still run after {WAIT_SECONDS:.0f} s"
-        assert not errors, f"{sum(errors.values())} of {THREADS} threads failed: {errors}"
+        if errors:  # the first as it was raised, so that its own traceback is read
+            errors[0].add_note(f"{len(errors)} of {THREADS} threads failed")
+            raise errors[0]
 
     return call

@@ -9,6 +9,7 @@ import sys
 import threading
 
 import pytest
+from conftest import THREADS
 
 
 def gil_enabled():
@@ -72,8 +73,11 @@ def test_compile_from_threads(together):
     together(lambda index: compile_add(32 << index))
 
 
-def test_autotune_from_threads(together):
-    """One autotuned kernel called from many threads; its benchmark waits as one on a GPU does, and measures nothing."""
+CALLS = 64
+
+
+def autotuned_kernel():
+    """An autotuned kernel whose benchmark waits as one on a GPU does, and measures nothing; nothing is launched."""
     import triton
     from control_kernels import add_kernel
 
@@ -85,21 +89,30 @@ def test_autotune_from_threads(together):
 
     configs = [triton.Config({"BLOCK": 32 << index}) for index in range(3)]
     kernel = triton.autotune(configs=configs, key=["size"], do_bench=benchmark)(triton.jit(add_kernel.fn))
-    kernel.fn.run = lambda *_, **__: None  # the tuner is what is controlled; nothing is launched
+    kernel.fn.run = lambda *_, **__: None  # the tuner is what is controlled
+    return kernel
+
+
+def test_autotune_from_one_thread():
+    """The same calls as below, one after the other."""
+    kernel = autotuned_kernel()
+    for size in range(CALLS):
+        kernel[(1,)](None, None, None, size)
+
+
+def test_autotune_from_threads(together):
+    """One autotuned kernel called from many threads at once."""
+    kernel = autotuned_kernel()
 
     def call_often(index):
-        for call in range(8):
+        for call in range(CALLS // THREADS):
             kernel[(1,)](None, None, None, 1000 * index + call)
 
     together(call_often)
 
 
-def test_import_of_kernels_from_threads(together, tmp_path, monkeypatch):
-    """Modules that jit and autotune while they are imported, imported from many threads at once.
-
-    They bring a benchmark of their own, because without one the decorator of Triton 3.3 asks for a GPU.
-    """
-    source = """
+MODULES = 8
+MODULE = """
 import triton
 import triton.language as tl
 
@@ -112,10 +125,30 @@ def kernel(x_ptr, size, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     tl.store(x_ptr + offsets, offsets, mask=offsets < size)
 """
-    for index in range(8):
-        (tmp_path / f"control_module_{index}.py").write_text(source)
+
+
+@pytest.fixture
+def modules(tmp_path, monkeypatch):
+    """Names of modules that jit and autotune while they are imported.
+
+    They bring a benchmark of their own, because without one the decorator of Triton 3.3 asks for a GPU.
+    """
+    names = [f"control_module_{index}" for index in range(MODULES)]
+    for name in names:
+        (tmp_path / f"{name}.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))
-    together(lambda index: [importlib.import_module(f"control_module_{(index + step) % 8}") for step in range(8)])
+    yield names
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def test_import_of_kernels_from_one_thread(modules):
+    for name in modules:
+        importlib.import_module(name)
+
+
+def test_import_of_kernels_from_threads(modules, together):
+    together(lambda index: [importlib.import_module(modules[(index + step) % MODULES]) for step in range(MODULES)])
 
 
 def launch_add(torch, block, size=4096):

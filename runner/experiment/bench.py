@@ -1,0 +1,242 @@
+"""Where runs are made: one folder for each, so that what was run once is never run again, by whoever asks."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from runner.environment.environments import make_environment
+from runner.errors import TritonCompatError
+from runner.execution.cell import Rules, finished_result, run_cell
+from runner.experiment.checkout import Checkouts
+from runner.experiment.conditions import CACHE_VARIABLES, Cache, Conditions, found_caches, of_control, under
+from runner.model.cell import CellKey
+from runner.model.document import write_whole
+from runner.model.plan import Plan, PlannedCell, PlannedEnvironment, plan_sha
+from runner.model.result import CellResult
+
+CONTROL = Path(__file__).with_name("control")
+CURES = Path(__file__).with_name("cures")
+Say = Callable[[str], None]
+
+
+class UnavailableError(TritonCompatError):
+    """Conditions that cannot be had on this machine; the message says why."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What of a cell is run.
+
+    Attributes:
+        tests: ids of the tests, in their order, or None for all.
+        files: the only files that are collected, or None for all.
+    """
+
+    tests: tuple[str, ...] | None = None
+    files: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run.
+
+    Attributes:
+        result: what became of it.
+        folder: where it lies.
+        env: variables that matter for it beside the plain environment.
+        command: what was run, without the supervision.
+    """
+
+    result: CellResult
+    folder: Path
+    env: dict[str, str]
+    command: tuple[str, ...]
+
+
+@dataclass
+class Bench:
+    """Makes runs, and remembers them on disk.
+
+    Attributes:
+        plan: of the matrix.
+        out: the output folder.
+        environments: further environments by id, which the plan does not have.
+        caches: cache directories as found that the user named, by variable; they stand in for those of the settings.
+        checkouts: work trees of other commits.
+        say: told what takes long.
+        offline: no network.
+    """
+
+    plan: Plan
+    out: Path
+    environments: dict[str, PlannedEnvironment] = field(default_factory=dict)
+    caches: Mapping[str, str] = field(default_factory=dict)
+    checkouts: Checkouts | None = None
+    say: Say = lambda _: None
+    offline: bool = False
+    _pythons: dict[tuple[str, str | None], Path | str] = field(default_factory=dict)
+
+    def environment(self, environment_id: str) -> PlannedEnvironment:
+        """An environment of the plan, or one of the further ones."""
+        return self.environments.get(environment_id) or self.plan.environment(environment_id)
+
+    def found(self, cell: PlannedCell) -> dict[str, Path]:
+        """The cache directories as found that exist, by variable."""
+        named = {**found_caches(cell.settings), **self.caches}
+        base = Path(self.plan.root) / cell.settings.workdir
+        folders = {name: (base / Path(text).expanduser()).resolve() for name, text in named.items()}
+        return {name: folder for name, folder in folders.items() if folder.is_dir()}
+
+    def whole(self, cell: PlannedCell, cache: Cache) -> Run:
+        """All tests of a cell once, with this cache."""
+        conditions = Conditions(cell.environment, cell.key.gil, cache, alone=False)
+        return self.run(cell, conditions, Selection(), 0)
+
+    def run(self, cell: PlannedCell, conditions: Conditions, selection: Selection, number: int) -> Run:
+        """Make run `number` of these conditions (from 0), or read it if it was made before.
+
+        Raises:
+            UnavailableError: the environment, the checkout or the interpreter cannot be had.
+        """
+        python, root = self.python(conditions)
+        environment = self.environment(conditions.environment)
+        folder = self._folder(cell, conditions, selection) / str(number)
+        copies = {name: folder / "as-found" / name.lower() for name in self.found(cell)}
+        variant = under(cell, conditions, {name: str(path.absolute()) for name, path in copies.items()})
+        variant = variant.model_copy(update={"key": _key(environment, conditions)})
+        if conditions.cure is not None:
+            variant = _with_plugin(variant, conditions.cure.value)
+        rules = Rules(retry_suspects=False, only=selection.tests, files=selection.files)
+        is_new = finished_result(folder, plan_sha(variant, environment)) is None
+        with self._with_caches(cell, copies if conditions.cache is Cache.FOUND and is_new else {}, folder):
+            result = self._run(variant, environment, python, root, folder, rules)
+        env = _env(self, cell, variant, conditions)
+        return Run(result, folder, env, _command(variant, selection))
+
+    def control(self, cell: PlannedCell, parts: tuple[str, ...] | None, number: int) -> Run:
+        """Make run `number` of the control in a cell's environment and GIL mode; `parts` None for all of it."""
+        conditions = Conditions(cell.environment, cell.key.gil)
+        python, _ = self.python(conditions)
+        variant = of_control(cell)
+        digest = _digest(variant.model_dump(mode="json"), self.environment(cell.environment).fingerprint, parts)
+        folder = self.out / "experiments" / f"{cell.key.id[:120]}-control-{digest}" / str(number)
+        only = parts and tuple(f"test_control.py::{part}" for part in parts)
+        rules = Rules(retry_suspects=False, only=only)
+        result = self._run(variant, self.environment(cell.environment), python, CONTROL, folder, rules)
+        return Run(result, folder, _gil_env(variant), ("python", "-m", "pytest", *_named(only)))
+
+    def python(self, conditions: Conditions) -> tuple[Path, Path]:
+        """The interpreter of these conditions, made when it is not there, and the project's root."""
+        key = (conditions.environment, conditions.commit)
+        root, store = Path(self.plan.root), self.out / "environments"
+        if conditions.commit is not None:
+            if self.checkouts is None:
+                raise UnavailableError("no base commit was named")
+            root, store = self.checkouts.get(conditions.commit)
+        if key not in self._pythons:
+            environment = self.environment(conditions.environment)
+            try:
+                if environment.unavailable is not None:
+                    raise UnavailableError(environment.unavailable)
+                self._pythons[key] = make_environment(
+                    environment, root=root, store=store, progress=self.say, offline=self.offline
+                ).python
+            except TritonCompatError as error:
+                self._pythons[key] = error.message
+        found = self._pythons[key]
+        if isinstance(found, str):
+            raise UnavailableError(found)
+        return found, root
+
+    def _folder(self, cell: PlannedCell, conditions: Conditions, selection: Selection) -> Path:
+        settings = under(cell, conditions, {}).settings.model_dump(mode="json", exclude={"sources", "runner"})
+        facts = {
+            "settings": settings,
+            "fingerprint": self.environment(conditions.environment).fingerprint,
+            "conditions": [conditions.gil, conditions.cache, conditions.alone, conditions.commit, conditions.cure],
+            "found": {name: str(path) for name, path in self.found(cell).items()} if conditions.cache else {},
+            "tests": selection.tests,
+            "files": selection.files,
+        }
+        name = f"{conditions.environment[:100]}-gil-{conditions.gil.value}"
+        return self.out / "experiments" / f"{name}-{_digest(facts)}"
+
+    @contextlib.contextmanager
+    def _with_caches(self, cell: PlannedCell, copies: Mapping[str, Path], folder: Path) -> Iterator[None]:
+        """Copies of the caches as found, for one run."""
+        found = self.found(cell)
+        for name, copy in copies.items():
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(found[name], copy, symlinks=True)
+        yield
+        shutil.rmtree(folder / "as-found", ignore_errors=True)
+
+    def _run(
+        self,
+        cell: PlannedCell,
+        environment: PlannedEnvironment,
+        python: Path,
+        root: Path,
+        folder: Path,
+        rules: Rules,
+    ) -> CellResult:
+        result = finished_result(folder, plan_sha(cell, environment))
+        if result is None:
+            write_whole(self.out / ".gitignore", "*\n")
+            result = run_cell(cell, environment, python, root=root, folder=folder, rules=rules)
+        shutil.rmtree(folder / "caches", ignore_errors=True)  # a run has its own; nothing reads it afterwards
+        return result
+
+
+def _key(environment: PlannedEnvironment, conditions: Conditions) -> CellKey:
+    """The coordinates of a run; whichever cell asks for it, it is the same run."""
+    return CellKey(
+        id=f"{environment.id[:150]}-gil-{conditions.gil.value}",
+        python=environment.python,
+        gil=conditions.gil,
+        triton=environment.triton,
+        torch=environment.torch,
+    )
+
+
+def _with_plugin(cell: PlannedCell, plugin: str) -> PlannedCell:
+    env = dict(cell.settings.env)
+    env["PYTHONPATH"] = ":".join(filter(None, (str(CURES), env.get("PYTHONPATH", ""))))
+    settings = cell.settings.model_copy(update={"pytest_args": ("-p", plugin, *cell.settings.pytest_args), "env": env})
+    return cell.model_copy(update={"settings": settings})
+
+
+def _env(bench: Bench, cell: PlannedCell, variant: PlannedCell, conditions: Conditions) -> dict[str, str]:
+    """The variables as a person would set them: the directory as found itself, not the copy of it."""
+    env = {name: value for name, value in variant.settings.env.items() if name not in CACHE_VARIABLES}
+    if conditions.cache is Cache.FOUND:
+        env.update({name: str(path) for name, path in bench.found(cell).items()})
+    elif bench.found(cell):
+        env.update(dict.fromkeys(bench.found(cell), "<an empty directory>"))
+    return {**env, **_gil_env(variant)}
+
+
+def _gil_env(cell: PlannedCell) -> dict[str, str]:
+    if not cell.key.python.endswith("t") or cell.key.gil.value == "default":
+        return {}
+    return {"PYTHON_GIL": "1" if cell.key.gil.value == "on" else "0"}
+
+
+def _command(cell: PlannedCell, selection: Selection) -> tuple[str, ...]:
+    return ("python", "-m", "pytest", *cell.settings.pytest_args, *_named(selection.tests or selection.files))
+
+
+def _named(tests: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Tests by name; a long list is told by its last one, which is the one in question."""
+    most = 20
+    return tests or () if len(tests or ()) <= most else (f"[{len(tests or ()) - 1} tests before]", (tests or ())[-1])
+
+
+def _digest(*facts: object) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:12]

@@ -1,0 +1,334 @@
+"""The experiment stage of one cell: its groups one after the other, each contrast written as soon as it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from runner.errors import ExecutionError
+from runner.evidence.observed import Observed, Observer
+from runner.evidence.signatures import Rules
+from runner.experiment.bench import Bench, Run, Selection, UnavailableError
+from runner.experiment.candidates import ALONE, TOGETHER, World, candidates
+from runner.experiment.conditions import Cache, Candidate, Conditions
+from runner.experiment.groups import Group, count_run, groups_of
+from runner.experiment.parts import PARTS, counted, failing
+from runner.experiment.procedure import NONE, Start, find_start, is_left, next_run
+from runner.experiment.workarounds import workarounds
+from runner.model.contrast import Contrast, Contrasts, Count, FoundFailure, Side, Trial
+from runner.model.plan import PlannedCell
+from runner.model.result import CellResult
+from runner.model.words import Factor
+
+CONTROL_RUNS = 6
+"""Runs of the parts of the control that fail, and of those that a failure that comes and goes may be in."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the other cells of the matrix say already.
+
+    Attributes:
+        cells: by id, as planned.
+        observed: by id, what was seen in them.
+        rules: the signatures by which it was read.
+    """
+
+    cells: Mapping[str, PlannedCell]
+    observed: Mapping[str, Observed]
+    rules: Rules
+
+    def answers(self, candidate: Candidate, cell: PlannedCell, group: Group) -> bool:
+        """Whether a sibling cell shows the same root in the same test: then the factor is not needed for it."""
+        after = candidate.after
+        if after.commit is not None or after.cache is not candidate.before.cache or after.cure is not None:
+            return False
+        for other in self.cells.values():
+            if (other.environment, other.key.gil) != (after.environment, after.gil) or other is cell:
+                continue
+            seen = self.observed.get(other.key.id)
+            if _alike(other, cell) and seen is not None and group.root.id in seen.roots:
+                return group.test in seen.roots[group.root.id].tests
+        return False
+
+
+def _alike(one: PlannedCell, other: PlannedCell) -> bool:
+    left, right = one.settings, other.settings
+    return (left.tests, left.pytest_args, left.env, left.workdir) == (
+        right.tests,
+        right.pytest_args,
+        right.env,
+        right.workdir,
+    )
+
+
+@dataclass
+class _Seen:
+    """Everything that was run under the same conditions for one group."""
+
+    count: Count = NONE
+    signatures: dict[str, None] = field(default_factory=dict)
+    runs: list[Run] = field(default_factory=list)
+
+    def add(self, run: Run, count: Count, signatures: tuple[str, ...]) -> None:
+        self.runs.append(run)
+        self.count = Count(
+            failed=self.count.failed + count.failed,
+            other=self.count.other + count.other,
+            total=self.count.total + count.total,
+        )
+        self.signatures.update(dict.fromkeys(signatures))
+
+    def side(self, value: str) -> Side:
+        first = self.runs[0]
+        return Side(
+            value=value,
+            count=self.count,
+            env=first.env,
+            command=first.command,
+            signatures=tuple(self.signatures),
+            started=first.result.started or datetime.now(UTC).isoformat(),
+            seconds=round(sum(run.result.seconds for run in self.runs), 3),
+        )
+
+
+class Stage:
+    """The experiments of one cell.
+
+    Args:
+        cell, result: the cell and what became of it.
+        known: what the other cells say.
+        bench: makes the runs.
+        world: what there is to change.
+        path: of contrasts.json.
+        left: seconds that the budget has left; asked before every run.
+        as_found: the user's cache directories by variable when `result` was got with copies of them; else None.
+    """
+
+    def __init__(
+        self,
+        cell: PlannedCell,
+        result: CellResult,
+        *,
+        known: Known,
+        bench: Bench,
+        world: World,
+        path: Path,
+        left: Callable[[], float],
+        as_found: Mapping[str, str] | None = None,
+    ) -> None:
+        self._cell, self._result = cell, result
+        self._known, self._bench, self._world = known, bench, world
+        self._rules = known.rules
+        self._observer = Observer(known.rules)
+        self._path, self._left = path, left
+        self._as_found = as_found
+        self._began = left()
+        self._document = Contrasts(cell=cell.key.id)
+        self._controls: list[Run] = []
+        self._impossible: dict[Conditions, str] = {}
+        self._starts: dict[str, Start] = {}
+
+    def run(self) -> Contrasts:
+        """Make all contrasts of the cell that the budget allows; what was made before is read, not made again."""
+        observed = self._observer.observe(self._result)
+        groups = groups_of(self._result, observed, self._rules)
+        unfinished: list[str] = []
+        is_certain = True
+        if self._as_found is not None:
+            self._write(found=tuple(self._found(group) for group in groups))
+        for number, group in enumerate(groups):
+            if self._left() <= 0:
+                unfinished.append(
+                    f"{len(groups) - number} of {len(groups)} roots were not looked into: the budget was spent"
+                )
+                break
+            is_certain = self._look_into(group, unfinished, with_control=number == 0) and is_certain
+        if groups:
+            self._control(unfinished, often=not is_certain)
+            self._cures(groups)
+        self._write(unfinished=tuple(dict.fromkeys(unfinished)))
+        return self._document
+
+    def _found(self, group: Group) -> FoundFailure:
+        return FoundFailure(
+            root=group.root.id,
+            tests=group.seen.tests,
+            sample=group.seen.sample,
+            count=group.seen.count,
+            directory=", ".join((self._as_found or {}).values()),
+        )
+
+    def _look_into(self, group: Group, unfinished: list[str], *, with_control: bool) -> bool:
+        """The contrasts of one group; whether its failure is certain."""
+        seen: dict[Conditions, _Seen] = {}
+        self._impossible = {}
+        start = self._find_start(group, seen)
+        if start is None:
+            unfinished.append(f"{group.root.id}: the budget was spent before it was seen again")
+            return False
+        self._starts[group.root.id] = start
+        if with_control:
+            self._control(unfinished, often=not start.certain)
+        plan = candidates(start.conditions, self._world, group.categories)
+        answered = frozenset(one for one in plan if self._known.answers(one, self._cell, group))
+        while True:
+            counts = {conditions: one.count for conditions, one in seen.items()}
+            start = replace(start, certain=_certain(counts.get(start.conditions, NONE)))
+            asked = next_run(start, plan, counts, answered=answered, impossible=frozenset(self._impossible))
+            if asked is None:
+                break
+            if self._left() <= 0:
+                open_ones = [c for c in plan if c not in answered and is_left(c, counts)]
+                named = ", ".join(f"{one.factor.value} {one.after_value}" for one in open_ones) or "more repetitions"
+                unfinished.append(f"{group.root.id}: the budget was spent; not tried: {named}")
+                break
+            self._try(group, asked, seen)
+            self._keep(group, start, plan, seen)
+        unfinished += [f"{group.root.id}: {why}" for why in dict.fromkeys(self._impossible.values())]
+        self._keep(group, start, plan, seen)
+        return start.certain
+
+    def _find_start(self, group: Group, seen: dict[Conditions, _Seen]) -> Start | None:
+        cache = Cache.FRESH if self._as_found is None else Cache.FOUND
+        alone = Conditions(self._cell.environment, self._cell.key.gil, cache)
+        while self._left() > 0:
+            counts = {conditions: one.count for conditions, one in seen.items()}
+            has_company = bool(group.company) or group.test.startswith("<")
+            found = find_start(alone, counts, has_company=has_company)
+            if isinstance(found, Start):
+                return found
+            if found in self._impossible:
+                return None
+            self._try(group, found, seen)
+        return None
+
+    def _try(self, group: Group, conditions: Conditions, seen: dict[Conditions, _Seen]) -> None:
+        one = seen.setdefault(conditions, _Seen())
+        selection = _selection(group, conditions)
+        self._bench.say(f"{self._cell.key.id}: {group.test} {_words(conditions)}, run {len(one.runs) + 1}")
+        try:
+            run = self._bench.run(self._cell, conditions, selection, len(one.runs))
+        except (UnavailableError, ExecutionError) as error:
+            self._impossible[conditions] = f"{_words(conditions)} could not be tried: {error.message}"
+            if not one.runs:
+                del seen[conditions]
+            return
+        count, signatures = count_run(run.result, self._observer, group)
+        one.add(run, count, signatures)
+        if not count.total:  # skipped, or gone: it says nothing there, however often it is asked
+            self._impossible[conditions] = f"{_words(conditions)}: the test was skipped or not found"
+
+    def _keep(self, group: Group, start: Start, plan: tuple[Candidate, ...], seen: Mapping[Conditions, _Seen]) -> None:
+        others = tuple(one for one in self._document.contrasts if one.root != group.root.id)
+        self._write(contrasts=(*others, *self._contrasts(group, start, plan, seen)))
+
+    def _contrasts(
+        self, group: Group, start: Start, plan: tuple[Candidate, ...], seen: Mapping[Conditions, _Seen]
+    ) -> Iterator[Contrast]:
+        def contrast(factor: Factor, before: Side, after: Side) -> Contrast:
+            return Contrast(
+                cell=self._cell.key.id,
+                root=group.root.id,
+                tests=(group.test,),
+                factor=factor,
+                before=before,
+                after=after,
+            )
+
+        matrix = Side(
+            value="as it was",
+            count=group.seen.count,
+            source="run" if self._as_found else f"cell {self._cell.key.id}",
+            signatures=(group.root.signature,) if group.root.signature else (),
+        )
+        repeated = seen.get(start.conditions)
+        if repeated is None or not repeated.count.total:
+            return
+        yield contrast(Factor.REPEAT, matrix, repeated.side("again"))
+        if start.conditions.alone and group.company:
+            before = matrix.model_copy(update={"value": TOGETHER})
+            yield contrast(Factor.ALONE, before, repeated.side(ALONE))
+        for candidate in plan:
+            one, other = seen.get(candidate.before), seen.get(candidate.after)
+            if one and other and one.count.total and other.count.total:
+                yield contrast(candidate.factor, one.side(candidate.before_value), other.side(candidate.after_value))
+
+    def _control(self, unfinished: list[str], *, often: bool) -> None:
+        """The control: once as a whole, then again what failed and, for a failure that comes and goes, its threads."""
+        try:
+            if not self._controls:
+                self._bench.say(f"{self._cell.key.id}: the control, Triton alone")
+                self._controls.append(self._bench.control(self._cell, None, 0))
+            again = _again(self._controls[0].result, often=often)
+            while again and len(self._controls) < CONTROL_RUNS:
+                if self._left() <= 0:
+                    unfinished.append(f"the control was run {len(self._controls)} times: the budget was spent")
+                    break
+                number = len(self._controls)
+                self._bench.say(f"{self._cell.key.id}: {len(again)} parts of the control, run {number + 1}")
+                self._controls.append(self._bench.control(self._cell, again, number))
+        except (UnavailableError, ExecutionError) as error:
+            unfinished.append(f"the control could not be run: {error.message}")
+        self._write(control=counted(self._controls, self._observer))
+
+    def _cures(self, groups: tuple[Group, ...]) -> None:
+        trials: list[Trial] = []
+        for group in groups:
+            if group.root.id not in self._starts:
+                continue
+            mine = [one for one in self._document.contrasts if one.root == group.root.id]
+            trials += workarounds(group, mine, self._starts[group.root.id].conditions, self._by_running(group))
+        self._write(workarounds=tuple(trials))
+
+    def _by_running(self, group: Group) -> Callable[[Conditions, int], Side | None]:
+        """Runs a group's test with a workaround in place."""
+
+        def run(conditions: Conditions, times: int) -> Side | None:
+            seen: dict[Conditions, _Seen] = {}
+            for _ in range(times):
+                if self._left() > 0 and conditions not in self._impossible:
+                    self._try(group, conditions, seen)
+            return seen[conditions].side(str(conditions.cure)) if conditions in seen else None
+
+        return run
+
+    def _write(self, **changes: object) -> None:
+        spent = round(max(0.0, self._began - self._left()), 1)
+        self._document = self._document.model_copy(update={**changes, "spent_seconds": spent})
+        self._document.write(self._path)
+
+
+def _certain(count: Count) -> bool:
+    return 0 < count.failed == count.total
+
+
+def _again(result: CellResult, *, often: bool) -> tuple[str, ...]:
+    """Parts of the control that are worth repeating, each with its part for one thread."""
+    names = set(failing(result))
+    if often:
+        names |= {name for name, part in PARTS.items() if part.threads > 1}
+    names |= {single for name in names if name in PARTS and (single := PARTS[name].single)}
+    return tuple(name for name in PARTS if name in names and not PARTS[name].mark)
+
+
+def _selection(group: Group, conditions: Conditions) -> Selection:
+    if group.test.startswith("<"):  # the session's own trouble: everything is needed to see it
+        return Selection()
+    file = group.test.split("::")[0]
+    if group.is_file:
+        return Selection(files=(file,)) if conditions.alone else Selection()
+    if conditions.alone:
+        return Selection(tests=(group.test,), files=(file,))
+    return Selection(tests=(*group.company, group.test))
+
+
+def _words(conditions: Conditions) -> str:
+    where = "alone" if conditions.alone else "after the others"
+    cure = f", {conditions.cure.value.replace('_', ' ')}" if conditions.cure else ""
+    commit = f", commit {conditions.commit[:12]}" if conditions.commit else ""
+    return (
+        f"{where} in {conditions.environment}, GIL {conditions.gil.value}, cache {conditions.cache.value}{commit}{cure}"
+    )
