@@ -10,6 +10,7 @@ from typing import Self
 
 from runner.execution.gpus import VISIBLE, GpuState, Survey, survey_gpus, visible_gpus, why_busy, why_unfit
 from runner.execution.leases import GpuLock, lock_folder
+from runner.execution.xids import XidWatch, machine_xids
 from runner.model.plan import GpuNeed, PlannedCell, PlannedEnvironment, plan_sha
 from runner.model.result import CellResult, GilState
 from runner.model.words import Status
@@ -34,11 +35,14 @@ class Assignment:
     problem: str | None = None
     variables: dict[str, str] = field(default_factory=dict)
     lock: GpuLock | None = None
+    watch: XidWatch | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self.watch is not None:
+            self.watch.finish()
         if self.lock is not None:
             self.lock.close()
 
@@ -117,7 +121,7 @@ class _Search:
                     unusable.append(problem)
                     lock.close()
                 else:
-                    return Assignment(gpu=gpu, variables={VISIBLE: gpu.uuid}, lock=lock)
+                    return Assignment(gpu=gpu, variables={VISIBLE: gpu.uuid}, lock=lock, watch=XidWatch(gpu.index))
             if not held:
                 return Assignment(problem="; ".join(unusable))
             now = time.monotonic()
@@ -153,8 +157,16 @@ def _judge(gpu: GpuState, survey: Survey, need: GpuNeed) -> str | None:
     return why_unfit(now, need) or why_busy(now, need)
 
 
-def machine_fault(gpu: GpuState, after: Survey) -> str | None:
-    """What became of a leased GPU that no test can be blamed for: it is lost, or its memory failed meanwhile."""
+def machine_fault(gpu: GpuState, after: Survey, heard: tuple[int, ...] = ()) -> str | None:
+    """What became of a leased GPU that no test can be blamed for: it is lost, it or its driver failed meanwhile.
+
+    Args:
+        gpu: as it was before.
+        after: the machine as it is now.
+        heard: the Xids in between.
+    """
+    if (xids := machine_xids(heard)) is not None:
+        return f"{gpu} failed while the tests ran: {xids}"
     devices = [each for whole in after.gpus for each in (whole, *(whole.instances or ()))]
     now = next((each for each in devices if each.uuid == gpu.uuid), None)
     if now is None:
@@ -191,7 +203,8 @@ def weigh_machine(
         survey: what the machine has now; asked only when something went wrong on a leased GPU.
     """
     if assignment.gpu is not None and result.status is not Status.PASS:
-        fault = machine_fault(assignment.gpu, survey())
+        heard = assignment.watch.finish() if assignment.watch is not None else ()
+        fault = machine_fault(assignment.gpu, survey(), heard)
         if fault is not None:
             return result.model_copy(update={"status": Status.INFRA, "reason": _joined(fault, result.reason)})
     if assignment.problem is not None:

@@ -6,6 +6,7 @@
  *   process <pid> <MiB>                                   on the GPU or instance above it
  *   nvml <code>                                           what nvmlInit answers
  *   hang                                                  nvmlInit never comes back
+ *   xid <number>                                          the next event that NVML tells
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ struct device {
 };
 static struct machine {
     char driver[32];
-    int cuda, gpu_count, device_count, nvml_code, hangs;
+    int cuda, gpu_count, device_count, nvml_code, hangs, xid_count;
+    unsigned long long xids[MOST];
     int gpus[MOST];
     struct device devices[2 * MOST];
 } machine;
@@ -40,6 +42,7 @@ static int read_machine(void) {
         if (sscanf(line, "driver %31s %d", machine.driver, &machine.cuda) == 2) continue;
         if (sscanf(line, "nvml %d", &machine.nvml_code) == 1) continue;
         if (strncmp(line, "hang", 4) == 0) machine.hangs = 1;
+        if (sscanf(line, "xid %llu", &machine.xids[machine.xid_count]) == 1) machine.xid_count++;
         if (sscanf(line, "gpu %95s %d.%d %llu %llu %llu %95[^\n]", new.uuid, &new.major, &new.minor, &new.total, &new.free,
                    &new.ecc, new.name) == 7) {
             machine.gpus[machine.gpu_count++] = machine.device_count;

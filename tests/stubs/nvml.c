@@ -4,8 +4,9 @@
 
 #include "machine.h"
 
-enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7 };
+enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, TIMEOUT = 10 };
 struct memory { unsigned long long total, free, used; };
+struct event { void *device; unsigned long long type, data; unsigned gpu_instance, compute_instance; };
 struct running { unsigned pid; unsigned long long bytes; unsigned gpu_instance, compute_instance; };
 
 static struct device *at(void *handle) { return handle; }
@@ -64,4 +65,19 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void *handle, unsigned index, void **fou
         if (machine.devices[i].parent == parent && index-- == 0) return *found = &machine.devices[i], SUCCESS;
     }
     return NOT_FOUND;
+}
+
+/* Events: every process hears each Xid of the machine's file once, also those that come while it listens. */
+static int heard;
+int nvmlEventSetCreate(void **set) { return *set = &heard, SUCCESS; }
+int nvmlDeviceRegisterEvents(void *handle, unsigned long long types, void *set) { return (void)handle, (void)types, (void)set, SUCCESS; }
+int nvmlEventSetWait_v2(void *set, struct event *event, unsigned milliseconds) {
+    (void)set;
+    read_machine();
+    if (heard < machine.xid_count) {
+        *event = (struct event){NULL, 8, machine.xids[heard++], ~0u, ~0u};
+        return SUCCESS;
+    }
+    usleep(milliseconds * 1000);
+    return TIMEOUT;
 }

@@ -173,6 +173,36 @@ def test_a_gpu_that_is_lost_while_tests_run_is_infra_and_tried_again(gpu_cell: A
     assert gpu_cell.run().status is Status.PASS, "what failed on the broken machine is not taken up"
 
 
+@pytest.mark.parametrize(
+    ("number", "status", "beginning"),
+    [
+        (
+            79,
+            Status.INFRA,
+            f"NVIDIA H200 {StubGpu().uuid} failed while the tests ran: Xid 79 (the GPU has fallen off the bus); 1 of 1",
+        ),
+        (31, Status.FAIL, "1 of 1 went wrong"),
+    ],
+    ids=["of-the-machine", "of-a-kernel"],
+)
+def test_an_xid_while_tests_run_tells_machine_from_kernel(
+    gpu_cell: Any, number: int, status: Status, beginning: str
+) -> None:
+    gpu_cell.write(
+        "test_gpu.py",
+        f"""
+    import os
+    def test_gpu():
+        with open(os.environ["STUB_MACHINE"], "a") as machine:
+            machine.write("xid {number}\\n")
+        assert not "went wrong"
+    """,
+    )
+    result = gpu_cell.run()
+    assert result.status is status
+    assert (result.reason or "").startswith(beginning)
+
+
 # -- several processes --------------------------------------------------------------------------------------------
 
 
