@@ -6,6 +6,7 @@
  *   process <pid> <MiB>                                   on the GPU or instance above it
  *   nvml <code>                                           what nvmlInit answers
  *   hang                                                  nvmlInit never comes back
+ *   crash                                                 nvmlInit ends its process
  *   xid <number>                                          the next event that NVML tells
  */
 #include <stdio.h>
@@ -23,7 +24,7 @@ struct device {
 };
 static struct machine {
     char driver[32];
-    int cuda, gpu_count, device_count, nvml_code, hangs, xid_count;
+    int cuda, gpu_count, device_count, nvml_code, hangs, crashes, xid_count;
     unsigned long long xids[MOST];
     int gpus[MOST];
     struct device devices[2 * MOST];
@@ -42,6 +43,7 @@ static int read_machine(void) {
         if (sscanf(line, "driver %31s %d", machine.driver, &machine.cuda) == 2) continue;
         if (sscanf(line, "nvml %d", &machine.nvml_code) == 1) continue;
         if (strncmp(line, "hang", 4) == 0) machine.hangs = 1;
+        if (strncmp(line, "crash", 5) == 0) machine.crashes = 1;
         if (sscanf(line, "xid %llu", &machine.xids[machine.xid_count]) == 1) machine.xid_count++;
         if (sscanf(line, "gpu %95s %d.%d %llu %llu %llu %95[^\n]", new.uuid, &new.major, &new.minor, &new.total, &new.free,
                    &new.ecc, new.name) == 7) {

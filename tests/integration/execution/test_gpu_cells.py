@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from runner.execution.gpus import Survey, survey_gpus
 from runner.model.plan import GpuNeed, Plan
 from runner.model.result import CellResult
 from runner.model.words import Status
@@ -121,6 +122,18 @@ def test_a_driver_that_does_not_start_is_infra(gpu_cell: Any, machine: StubMachi
     result = gpu_cell.run()
     assert result.status is Status.INFRA
     assert (result.reason or "").startswith("no SM90 GPU to use: NVML does not start: ")
+
+
+def test_a_driver_that_hangs_is_an_answer(machine: StubMachine) -> None:
+    machine.more = ("hang",)
+    machine.write()
+    assert survey_gpus(seconds=0.5) == Survey(problem="the NVIDIA driver did not answer NVML within 0.5 s")
+
+
+def test_a_driver_that_crashes_is_an_answer(machine: StubMachine) -> None:
+    machine.more = ("crash",)
+    machine.write()
+    assert (survey_gpus().problem or "").startswith("asking NVML ended with status -11: ")
 
 
 def test_without_any_driver_it_is_said(gpu_cell: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 
 from runner.execution.leases import GpuLock, lock_folder
 
+NOBODY = 65_534
 UUID = "GPU-00000000-aaaa-bbbb-cccc-dddddddddddd"
 HOLD = """
 import sys
@@ -124,3 +127,39 @@ def test_the_folder_is_one_that_every_user_takes(tmp_path: Path) -> None:
     assert lock_folder({"TRITON_COMPAT_LOCKS": str(tmp_path)}) == tmp_path
     folder = lock_folder({})
     assert stat.S_IMODE(folder.stat().st_mode) == 0o1777
+
+
+def take_as_nobody(folder: Path) -> str:
+    """What a process of another user finds when it takes the lease, and is killed before it gives it back."""
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            lock = GpuLock(folder, UUID)
+            os.write(writing, f"{lock.take('theirs')} {lock.holder().cell}".encode())
+        except BaseException as error:  # noqa: BLE001 - the parent shows it
+            os.write(writing, repr(error).encode())
+        os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with os.fdopen(reading) as stream:
+        return stream.read()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")
+@pytest.mark.parametrize("first", ["mine", "theirs"])
+def test_users_share_the_leases(first: str) -> None:
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o1777)  # open to all and sticky, as /run/lock is
+    try:
+        if first == "theirs":
+            assert take_as_nobody(folder) == "True theirs"
+        with GpuLock(folder, UUID) as lock:
+            assert lock.take("mine")
+            assert lock.was_abandoned is (first == "theirs")
+            assert take_as_nobody(folder) == "False mine"
+        assert take_as_nobody(folder) == "True theirs"
+    finally:
+        shutil.rmtree(folder)
