@@ -7,6 +7,7 @@ import shlex
 import shutil
 import tempfile
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from runner.model.result import Attempt, CellResult
 
 pytestmark = pytest.mark.interpreters
 
+NEWEST = "pytest==9.2.0"
+OLDEST = "pytest==7.4.4"
 SUITES = Path(__file__).parents[2] / "zoo" / "suites"
 
 
@@ -57,10 +60,41 @@ def differences(result: CellResult, expected: dict[str, dict[str, Any]], extra: 
 
 @pytest.mark.parametrize("suite", sorted(path.name for path in SUITES.iterdir()))
 def test_every_outcome_is_right_and_nothing_is_left(
-    project: Any, suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Any,
+    suite: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ready_python: Callable[..., Path],
 ) -> None:
+    run_suite(project, suite, tmp_path, monkeypatch, ready_python, NEWEST)
+
+
+@pytest.mark.parametrize(
+    "suite",
+    ["crash_in_teardown", "duplicates", "every_outcome", "exits", "hang_at_import", "hostile_names", "loud_failure"],
+)
+def test_the_oldest_pytest_too(
+    plain_project: Any,
+    suite: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ready_python: Callable[..., Path],
+) -> None:
+    run_suite(plain_project, suite, tmp_path, monkeypatch, ready_python, OLDEST)
+
+
+def run_suite(
+    project: Any,
+    suite: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ready_python: Callable[..., Path],
+    version: str,
+) -> None:
+    """Run one suite as a cell and compare everything that is known of it."""
     data = tomllib.loads((SUITES / suite / "expected.toml").read_text(encoding="utf-8"))
     shutil.copytree(SUITES / suite, project.root, dirs_exist_ok=True)
+    project.python = ready_python(project.build, version, *data.get("requirements", ()))
     project.arguments = tuple(shlex.split(data.get("arguments", "")))
     project.limits = Limits(
         test_seconds=data.get("test_seconds", 20), cell_seconds=100, memory_bytes=data.get("memory_bytes")

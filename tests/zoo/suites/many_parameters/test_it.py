@@ -1,5 +1,5 @@
 import os, pytest
-@pytest.mark.parametrize("n", range(3000))
+@pytest.mark.parametrize("n", range(10000))
 def test_many(n):
-    if n == 2000:
+    if n == 7000:
         os.abort()

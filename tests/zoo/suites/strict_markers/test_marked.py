@@ -1,0 +1,3 @@
+import pytest
+@pytest.mark.unknown
+def test_marked(): pass
