@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 
-from runner.commands.results import read_contrasts, read_plan, read_results
+from runner.commands.results import read_contrasts, read_plan, read_races, read_results
 from runner.verdict.attribution import attribute
 from runner.verdict.judge import judge
+from runner.verdict.races import race_findings
 
 
 def run(options: argparse.Namespace) -> int:
@@ -15,7 +16,9 @@ def run(options: argparse.Namespace) -> int:
     plan = read_plan(options.out)
     results = read_results(plan, options.out)
     findings = attribute(plan, results.values(), read_contrasts(plan, options.out))
-    verdict = judge(plan, results, today=datetime.now(UTC).date(), findings=findings)
+    races = read_races(plan, results, options.out)
+    findings = (*findings, *race_findings(plan, races))
+    verdict = judge(plan, results, today=datetime.now(UTC).date(), findings=findings, races=races)
     verdict.write(options.out / "verdict.json")
     print(verdict.sentence)
     return verdict.verdict.exit_code

@@ -7,7 +7,7 @@ import argparse
 from rich.console import Console
 from rich.text import Text
 
-from runner.commands.results import read_audits, read_plan, read_results
+from runner.commands.results import read_audits, read_plan, read_races, read_results
 from runner.model.verdict import Verdict
 from runner.report.terminal import summary
 from runner.report.write import write_all
@@ -18,8 +18,9 @@ def run(options: argparse.Namespace) -> int:
     plan = read_plan(options.out)
     verdict = Verdict.read(options.out / "verdict.json")
     results = read_results(plan, options.out)
-    write_all(plan, results, verdict, options.out, read_audits(plan, options.out))
+    races = read_races(plan, results, options.out)
+    write_all(plan, results, verdict, options.out, read_audits(plan, options.out), races)
     console = Console(highlight=False)
-    console.print(summary(plan, results, verdict))
+    console.print(summary(plan, results, verdict, races))
     console.print(Text(f"More: {options.out}/report.html, report.md, junit.xml", style="dim"))
     return 0

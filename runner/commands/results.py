@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from runner.errors import DocumentError
@@ -10,6 +11,7 @@ from runner.execution.cell import finished_result
 from runner.model.audit import Audit
 from runner.model.contrast import Contrasts
 from runner.model.plan import Plan, plan_sha
+from runner.model.race import Races
 from runner.model.result import CellResult
 
 
@@ -30,6 +32,17 @@ def read_contrasts(plan: Plan, out: Path) -> tuple[Contrasts, ...]:
         with contextlib.suppress(DocumentError):
             found.append(Contrasts.read(contrasts_file(out, cell.key.id)))
     return tuple(found)
+
+
+def read_races(plan: Plan, results: Mapping[str, CellResult], out: Path) -> dict[str, Races]:
+    """The races that belong to the results, by cell id, in the plan's order; cells that ask for none have none."""
+    found = {}
+    for cell in plan.cells:
+        with contextlib.suppress(DocumentError):
+            races = Races.read(out / "cells" / cell.key.id / "races.json")
+            if cell.key.id in results and results[cell.key.id].plan_sha == races.plan_sha:
+                found[cell.key.id] = races
+    return found
 
 
 def contrasts_file(out: Path, cell: str) -> Path:

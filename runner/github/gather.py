@@ -12,7 +12,7 @@ from runner.model.document import write_whole
 from runner.model.plan import Plan
 
 _ATTEMPT = re.compile(r".*-attempt(?P<number>[1-9][0-9]{0,5})")
-_FILES = ("contrasts.json", "journal.jsonl", "log.txt", "junit.xml", "result.json")
+_FILES = ("contrasts.json", "journal.jsonl", "log.txt", "junit.xml", "races.json", "result.json")
 """What is taken of a cell, the result last: without it the cell has none."""
 
 

@@ -123,7 +123,7 @@ class Races(Document):
 
     @property
     def status(self) -> Status:
-        """What the stage alone says: `fail`, `pass`, or `no_result` when something was not raced that could have been."""
+        """What the stage alone says: `fail`, `pass`, or `no_result` when something that could be was not raced."""
         if self.failing or self.trouble:
             return Status.FAIL
         return Status.NO_RESULT if self.unfinished else Status.PASS

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from runner.model.audit import Audit
 from runner.model.plan import Plan
+from runner.model.race import Races
 from runner.model.result import CellResult, TestResult
 from runner.model.verdict import Verdict
 from runner.report import phrases
@@ -17,6 +18,7 @@ from runner.report.audit import sentence, telling
 from runner.report.escape import block, first_line, line
 from runner.report.grid import Grid, Line, lay_out
 from runner.report.markdown import NO_AUDITS
+from runner.report.races import HEADS, NO_RACES, race_rows, race_sentences
 from runner.verdict.cell_status import outcome_of
 
 TESTS_PER_CELL = 200
@@ -46,7 +48,11 @@ class Details:
 
 
 def render(
-    plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, audits: Mapping[str, Audit] = NO_AUDITS
+    plan: Plan,
+    results: Mapping[str, CellResult],
+    verdict: Verdict,
+    audits: Mapping[str, Audit] = NO_AUDITS,
+    races: Mapping[str, Races] = NO_RACES,
 ) -> str:
     """The whole page."""
     grid = lay_out(plan, results, verdict)
@@ -57,6 +63,9 @@ def render(
         details=tuple(_details(grid)),
         machines=phrases.machines(plan, grid.lines),
         phrases=phrases,
+        race_heads=HEADS,
+        races=race_rows(plan, races),
+        race_sentences=list(race_sentences(races)) if races else [],
         audits=[(environment, sentence(audit), telling(audit)) for environment, audit in audits.items()],
     )
 

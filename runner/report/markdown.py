@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from runner.model.audit import Audit
 from runner.model.plan import Plan
+from runner.model.race import Races
 from runner.model.result import CellResult, TestResult
 from runner.model.verdict import Finding, Verdict
 from runner.model.words import Status, VerdictWord
@@ -15,6 +16,7 @@ from runner.report import phrases
 from runner.report.audit import sentence, telling
 from runner.report.escape import code, code_in_table, first_line, prose, prose_in_table
 from runner.report.grid import Grid, Line, Row, lay_out
+from runner.report.races import HEADS, NO_RACES, race_rows, race_sentences
 
 TESTS_PER_CELL = 10
 TESTS_IN_ALL = 150
@@ -42,14 +44,22 @@ NO_AUDITS: Mapping[str, Audit] = MappingProxyType({})
 
 
 def render(
-    plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, audits: Mapping[str, Audit] = NO_AUDITS
+    plan: Plan,
+    results: Mapping[str, CellResult],
+    verdict: Verdict,
+    audits: Mapping[str, Audit] = NO_AUDITS,
+    races: Mapping[str, Races] = NO_RACES,
 ) -> str:
     """The whole report, the first line being the verdict in words."""
-    return "\n\n".join(section.text for section in sections(plan, results, verdict, audits)) + "\n"
+    return "\n\n".join(section.text for section in sections(plan, results, verdict, audits, races)) + "\n"
 
 
 def sections(
-    plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, audits: Mapping[str, Audit] = NO_AUDITS
+    plan: Plan,
+    results: Mapping[str, CellResult],
+    verdict: Verdict,
+    audits: Mapping[str, Audit] = NO_AUDITS,
+    races: Mapping[str, Races] = NO_RACES,
 ) -> tuple[Section, ...]:
     """The report in parts, the most important first: for a place with less room, keep as many as fit.
 
@@ -62,6 +72,7 @@ def sections(
         Section("reasons", "\n".join(_reasons(grid))),
         Section("findings", "\n\n".join(_findings(verdict))),
         Section("failures", "\n\n".join(_failures(grid))),
+        Section("races", "\n".join(_races(plan, races))),
         Section("notes", "\n".join(_notes(verdict))),
         Section("machine", "\n".join(_machines(plan, grid))),
         Section("modules", _modules(audits)),
@@ -169,6 +180,27 @@ def _failure(test: TestResult) -> str:
     attempt = phrases.telling_attempt(test)
     message = first_line(attempt.message) if attempt else ""
     return f"- {code(test.id)} {phrases.attempts_in_words(test)}" + (f": {code(message, 400)}" if message else "")
+
+
+def _races(plan: Plan, races: Mapping[str, Races]) -> Iterator[str]:
+    """A row for each test that failed in several threads, GIL off beside GIL on; then what was raced and what not."""
+    if not races:
+        return
+    yield "### Races"
+    yield ""
+    rows = race_rows(plan, races)
+    if rows:
+        yield _row(list(HEADS))
+        yield _row(["---"] * len(HEADS))
+    for row in rows[:TESTS_IN_ALL]:
+        modes = [prose_in_table(mode) for mode in row.modes]
+        yield _row([code_in_table(row.test), code_in_table(row.environment), *modes, prose_in_table(row.errors, 600)])
+    if rows:
+        yield ""
+    if len(rows) > TESTS_IN_ALL:
+        yield f"- {len(rows) - TESTS_IN_ALL} more in {code('cells/*/races.json')}"
+    for said in race_sentences(races):
+        yield f"- {prose(said, 1_000)}"
 
 
 def _notes(verdict: Verdict) -> Iterator[str]:

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from runner.model.plan import Plan
+from runner.model.race import Races
 from runner.model.result import CellResult
 from runner.model.verdict import Verdict
 from runner.model.words import Status, VerdictWord
@@ -22,6 +23,7 @@ from runner.report import board, phrases
 from runner.report.escape import first_line, line
 from runner.report.events import CellFinished, Event
 from runner.report.grid import Grid, Line, lay_out
+from runner.report.races import HEADS, NO_RACES, NOTHING, race_rows, race_sentences
 
 _VERDICT_STYLES = {VerdictWord.PASS: "bold green", VerdictWord.FAIL: "bold red", VerdictWord.CANNOT_TELL: "bold yellow"}
 _TESTS_PER_CELL = 5
@@ -89,11 +91,14 @@ def _can_move(console: Console) -> bool:
     return console.is_terminal and not console.is_dumb_terminal
 
 
-def summary(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict) -> RenderableType:
+def summary(
+    plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, races: Mapping[str, Races] = NO_RACES
+) -> RenderableType:
     """What is printed at the end: the table by axis, the reasons, what went wrong, the machine, the verdict."""
     grid = lay_out(plan, results, verdict)
     parts: list[RenderableType] = [_Tables(grid)]
-    for lines in (_reasons(grid), _findings(verdict), _failures(grid), _notes(verdict), _machines(plan, grid)):
+    said = (_reasons(grid), _findings(verdict), _failures(grid), _races(plan, races))
+    for lines in (*said, _notes(verdict), _machines(plan, grid)):
         rows = list(lines)
         if rows:
             parts += [Text(), *rows]
@@ -212,6 +217,20 @@ def _failures(grid: Grid) -> Iterator[RenderableType]:
             yield _inset(Text(phrases.attempts_in_words(test) + (f": {message}" if message else ""), "red"), 4)
         if len(tests) > len(shown):
             yield _inset(Text(f"and {len(tests) - len(shown)} more", "dim"))
+
+
+def _races(plan: Plan, races: Mapping[str, Races]) -> Iterator[RenderableType]:
+    """Each test that failed in several threads, GIL off beside GIL on."""
+    rows = race_rows(plan, races)
+    for row in rows[:_TESTS_IN_ALL]:
+        yield Text.assemble(("race", "bold"), f" {line(row.test)} in {line(row.environment)}")
+        modes = (f"{name}: {said}" for name, said in zip(HEADS[2:5], row.modes, strict=True) if said != NOTHING)
+        yield _inset(Text(line("; ".join(modes)), "red"), 4)
+        yield _inset(Text(first_line(row.errors)), 4)
+    if len(rows) > _TESTS_IN_ALL:
+        yield Text(f"and {len(rows) - _TESTS_IN_ALL} more races", "dim")
+    if races:
+        yield from (Text(first_line(said, 1_000)) for said in race_sentences(races))
 
 
 def _inset(text: Text, columns: int = 2) -> Padding:

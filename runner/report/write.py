@@ -8,10 +8,12 @@ from pathlib import Path
 from runner.model.audit import Audit
 from runner.model.document import write_whole
 from runner.model.plan import Plan
+from runner.model.race import Races
 from runner.model.result import CellResult
 from runner.model.verdict import Verdict
 from runner.report import html, junit, markdown, svg
 from runner.report.markdown import NO_AUDITS
+from runner.report.races import NO_RACES
 
 
 def write_all(
@@ -20,6 +22,7 @@ def write_all(
     verdict: Verdict,
     out: Path,
     audits: Mapping[str, Audit] = NO_AUDITS,
+    races: Mapping[str, Races] = NO_RACES,
 ) -> tuple[Path, ...]:
     """Write report.md, report.html, matrix.svg, junit.xml, and cells/<id>/junit.xml where a planned cell has a result.
 
@@ -31,8 +34,8 @@ def write_all(
         write_whole(out / name, text)
         written.append(out / name)
 
-    put("report.md", markdown.render(plan, results, verdict, audits))
-    put("report.html", html.render(plan, results, verdict, audits))
+    put("report.md", markdown.render(plan, results, verdict, audits, races))
+    put("report.html", html.render(plan, results, verdict, audits, races))
     put("matrix.svg", svg.render(plan, results, verdict))
     suites = list(junit.suites(plan, results))
     put("junit.xml", junit.join(suites))

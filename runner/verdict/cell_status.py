@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from packaging.version import InvalidVersion, Version
 
 from runner.model.cell import CellKey, PythonBuild
+from runner.model.race import Races
 from runner.model.result import CellResult, TestResult, count_outcomes
 from runner.model.words import GilMode, Outcome, Status
 
@@ -41,13 +42,16 @@ def outcome_of(test: TestResult) -> Outcome:
     return test.outcome if test.outcome.is_bad or not (first.is_bad or first is Outcome.NOT_RUN) else first
 
 
-def weigh(key: CellKey, result: CellResult | None, *, planned_unavailable: str | None = None) -> Weighed:
+def weigh(
+    key: CellKey, result: CellResult | None, *, planned_unavailable: str | None = None, races: Races | None = None
+) -> Weighed:
     """Decide what a cell's result is worth.
 
     Args:
         key: the cell as planned.
         result: what arrived, or None when nothing did.
         planned_unavailable: why the plan already knows that the environment cannot be made, or None.
+        races: what became of its tests in several threads at once, or None where they were not raced.
     """
     if result is None:
         if planned_unavailable is not None:
@@ -61,6 +65,10 @@ def weigh(key: CellKey, result: CellResult | None, *, planned_unavailable: str |
     finished = {name for name, outcome in outcomes if outcome is not Outcome.NOT_RUN}
     complete = len(finished) == len(outcomes) == result.planned
     status, reason = _decide(key, result, counts, len(finished), complete=complete)
+    if races is not None:
+        bad = tuple(dict.fromkeys((*bad, *(test.id for test in races.failing))))
+        if status is Status.PASS and races.status is not Status.PASS:  # it keeps quiet about them
+            status, reason = races.status, races.reason
     return Weighed(status, reason, counts, bad, complete)
 
 

@@ -5,16 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
+from types import MappingProxyType
 
 from runner.model.plan import Plan
+from runner.model.race import Races
 from runner.model.result import CellResult
 from runner.model.verdict import CellVerdict, Finding, Verdict
 from runner.model.words import Outcome, Status, VerdictWord
 from runner.verdict.cell_status import Weighed, weigh
 from runner.verdict.expectations import excuses, remarks
 
+NO_RACES: Mapping[str, Races] = MappingProxyType({})
 
-def judge(plan: Plan, results: Mapping[str, CellResult], *, today: date, findings: Sequence[Finding] = ()) -> Verdict:
+
+def judge(
+    plan: Plan,
+    results: Mapping[str, CellResult],
+    *,
+    today: date,
+    findings: Sequence[Finding] = (),
+    races: Mapping[str, Races] = NO_RACES,
+) -> Verdict:
     """Judge every planned cell and the matrix.
 
     A failure that no valid expectation covers makes it FAIL. Otherwise a cell without a usable result, or a machine at
@@ -26,12 +37,14 @@ def judge(plan: Plan, results: Mapping[str, CellResult], *, today: date, finding
         results: what arrived, by cell id.
         today: the day on which expectations must hold.
         findings: the causes that experiments found, blockers first; passed on as they are.
+        races: what became of tests in several threads at once, by cell id.
     """
     weighed = {
         cell.key.id: weigh(
             cell.key,
             results.get(cell.key.id),
             planned_unavailable=plan.environment(cell.environment).unavailable,
+            races=races.get(cell.key.id),
         )
         for cell in plan.cells
     }

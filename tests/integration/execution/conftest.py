@@ -50,7 +50,7 @@ def ready_python() -> Callable[..., Path]:
                     "--python",
                     folder / "bin/python",
                 ]
-                subprocess.run([*install, folder / "bin/python", *wanted], check=True)
+                subprocess.run([*install, *wanted], check=True)
                 (folder / "complete").touch()
         return folder / "bin/python"
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runner.model.plan import Limits, Race
+from runner.execution import Rules, run_cell
+from runner.model.cell import CellKey
+from runner.model.plan import Limits, PlannedCell, PlannedEnvironment, Race, Settings
 from runner.model.race import RacedTest, Races
-from runner.model.words import Outcome, Status
+from runner.model.words import GilMode, Outcome, Status
 
 pytestmark = pytest.mark.interpreters
 
@@ -22,6 +26,52 @@ def run(project: Any, text: str, *, threads: int = 4, rounds: int = 5, **more: A
 
 def raced(races: Races, name: str) -> RacedTest:
     return next(test for test in races.tests if test.id.split("::")[-1] == name)
+
+
+PROJECTS = Path(__file__).parents[2] / "projects"
+
+
+@pytest.fixture(params=[GilMode.ON, GilMode.OFF], ids=["gil-on", "gil-off"])
+def with_triton(request: pytest.FixtureRequest, tmp_path: Path, ready_python: Any) -> Callable[..., Races]:
+    """A function (name, *tests) that races tests of a project of tests/projects with Triton 3.7.0 on a 3.13t."""
+
+    def race(name: str, *tests: str) -> Races:
+        python = ready_python("3.13t", "pytest==9.2.0", "triton==3.7.0")
+        root, gil = PROJECTS / name, request.param
+        env = {"PYTHONPATH": str(root / "src")}
+        key = CellKey(id=f"py3.13t-gil-{gil.value}", python="3.13t", gil=gil, triton="3.7.0", torch=None)
+        names = tuple(f"tests/{test}" for test in tests)
+        settings = Settings(tests=names, env=env, limits=Limits(test_seconds=60), race=Race(threads=8, rounds=8))
+        environment = PlannedEnvironment(id="e", python="3.13t", triton="3.7.0", torch=None, fingerprint="0" * 16)
+        cell = PlannedCell(key=key, environment="e", settings=settings)
+        run_cell(cell, environment, python, root=root, folder=tmp_path / "cell", rules=Rules(retry_suspects=False))
+        return Races.read(tmp_path / "cell" / "races.json")
+
+    return race
+
+
+@pytest.mark.network
+def test_the_autotuner_race_with_the_gil_on_and_off(with_triton: Callable[..., Races]) -> None:
+    file = "test_autotuner.py"
+    races = with_triton("autotuner_race", f"{file}::test_one_thread_calls_the_shared_kernel")
+    test = raced(races, "test_one_thread_calls_the_shared_kernel")
+    print(races.cell.gil.value, races.reason)
+    assert test.passed + test.failed == test.calls == 64
+    assert test.failed > 0
+    assert ("TypeError", "'NoneType' object is not a mapping") in {(e.type, e.message) for e in test.errors}
+    assert test.gil_enabled is (races.cell.gil is GilMode.ON)
+
+
+@pytest.mark.network
+def test_races_of_a_project_of_its_own(with_triton: Callable[..., Races]) -> None:
+    file = "test_kernelcache.py"
+    races = with_triton(
+        "own_race", f"{file}::test_uses_of_a_shared_cache_grow", f"{file}::test_a_shared_cache_gives_kernels"
+    )
+    grow, gives = raced(races, "test_uses_of_a_shared_cache_grow"), raced(races, "test_a_shared_cache_gives_kernels")
+    print(races.cell.gil.value, races.reason)
+    assert (grow.failed > 0) is (races.cell.gil is GilMode.OFF)
+    assert {error.type for error in gives.errors} == {"KeyError"}
 
 
 def test_a_clean_test_is_clean_over_a_thousand_rounds(project: Any) -> None:

@@ -1,5 +1,6 @@
 """64 calls of an autotuned kernel: from one thread, and from eight that share it or do not."""
 
+import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,6 +8,7 @@ from sharedtuner import CONFIGS, compile_double, double, make_tuned_kernel
 
 THREADS = 8
 CALLS_PER_THREAD = 8
+new_sizes = itertools.count(1_000)
 
 
 def call_and_check(kernel, size):
@@ -69,3 +71,9 @@ def test_threads_have_a_kernel_each():
         call_and_check(local.kernel, size)
 
     raise_first(call_from_threads(call))
+
+
+def test_one_thread_calls_the_shared_kernel():
+    """Passes by itself; the race is there when several threads run this test at once."""
+    for _ in range(CALLS_PER_THREAD):
+        call_and_check(double, next(new_sizes))

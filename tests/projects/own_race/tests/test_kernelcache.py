@@ -49,3 +49,21 @@ def test_threads_get_kernels():
             assert cache.get(BLOCKS[(thread + turn) % len(BLOCKS)]).asm["cubin"]
 
     run_in_threads(work)
+
+
+shared = KernelCache(limit=2)
+shared.uses[BLOCKS[0]] = 0
+
+
+def test_uses_of_a_shared_cache_grow():
+    """Passes by itself; in several threads at once a lost count takes others back."""
+    for _ in range(100_000):
+        before = shared.uses[BLOCKS[0]]
+        shared.count(BLOCKS[0])
+        assert shared.uses[BLOCKS[0]] > before
+
+
+def test_a_shared_cache_gives_kernels():
+    """Passes by itself; in several threads at once two evict the same kernel."""
+    for block in BLOCKS:
+        assert shared.get(block).asm["cubin"]
