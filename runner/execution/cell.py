@@ -190,10 +190,20 @@ class _Run:
             )
             result = with_races(result, races) if races else result
             result = weigh_machine(result, self._cell.settings.gpu, self._assignment)
-            result.write(self._folder / "result.json")
+            self._keep(result)
         self._stage = "finished"
         self._tell(force=True)
         return result
+
+    def _keep(self, result: CellResult) -> None:
+        path = self._folder / "result.json"
+        try:
+            result.write(path)
+        except OSError as error:
+            raise ExecutionError(
+                f"{path} cannot be written: {error.strerror}",
+                remedy="Free some space and run the same command again: what is in the journal is kept.",
+            ) from error
 
     def _take_up(self, events: Sequence[dict[str, object]]) -> None:
         """Fold an earlier run's journal, and clear away what its supervisor could not."""
