@@ -359,3 +359,9 @@ def test_waiting_has_an_end_and_says_who_holds_the_gpu(cells: Cells, gpu_cell: A
         f"no SM90 GPU to use: no GPU became free within 1 s; NVIDIA H200 {StubGpu().uuid} is held by "
         f"{gpu_cell.cell.key.id} (process {first.pid} of "
     )
+    gpu_cell.gpu = NEED.model_copy(update={"required": False})
+    gpu_cell.write("test_gpu.py", "import os\ndef test_gpu(): assert os.environ['CUDA_VISIBLE_DEVICES'] == ''\n")
+    shutil.rmtree(gpu_cell.folder)
+    result = gpu_cell.run()
+    assert result.status is Status.PASS, "the tests do not disturb the cell that holds the GPU"
+    assert "no GPU became free within 1 s" in (result.reason or "")
