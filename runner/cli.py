@@ -103,6 +103,9 @@ def build_parser() -> argparse.ArgumentParser:
 
     _command(subparsers, "judge", "Results to verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL.")
     _command(subparsers, "report", "Render report.md, report.html, matrix.svg and junit.xml, and print the table.")
+    repro = _command(subparsers, "repro", "The commands that show a finding again, and a report that is ready to file.")
+    repro.add_argument("finding", help="its id in verdict.json, or the beginning of it")
+    repro.add_argument("--cell", metavar="ID", help="show it in this cell (default: the first that was looked into)")
     gather = _command(subparsers, "gather", "Bring results that other machines uploaded into the output folder.")
     gather.add_argument("downloads", type=Path, help="the folder with one folder for each downloaded artifact")
     publish = _command(subparsers, "publish", "Write comment, job summary and outputs on GitHub; exits as judge does.")

@@ -26,6 +26,7 @@ from runner.model.result import CellResult
 from runner.model.words import Status
 
 OUT = Path(".triton-compat")
+NO_BUDGET = "0"
 VERDICTS = (0, 1, 3)
 """Exit statuses that say PASS, FAIL or CANNOT TELL; every other one is an error of ours."""
 
@@ -44,7 +45,7 @@ def register(matrix: Path | str, *, noxfile: Path, out: Path = OUT) -> None:
 
     @nox.session(name="matrix", venv_backend="none")
     def run_matrix(session: nox.Session) -> None:
-        """Plan, every cell, experiments, verdict, report; after --: [MATRIX] [--jobs N|auto] [--offline] [--fresh]."""
+        """Plan, every cell, experiments, verdict, report; after --: [MATRIX] and options, which -- --help lists."""
         options = _options(session.posargs, Path(matrix))
         with _alone(session, out):
             status = _run_matrix(session, options, noxfile, out)
@@ -65,9 +66,20 @@ def _run_matrix(session: nox.Session, options: argparse.Namespace, noxfile: Path
         words = (*("--noxfile", str(noxfile)), "--sessions", *(cell.key.id for cell in plan.cells))
         tail = ("--", "--offline") if options.offline else ()
         subprocess.run([sys.executable, "-m", "nox", *words, *tail], check=False)
+    _look_into_failures(session, options, out)
     status = _stage(session, "judge", "--out", str(out))
     _stage(session, "report", "--out", str(out), may_end_with=(0,))
     return status
+
+
+def _look_into_failures(session: nox.Session, options: argparse.Namespace, out: Path) -> None:
+    """The experiments; without them there is still a verdict, so their failure ends nothing."""
+    if options.budget == NO_BUDGET:
+        return
+    words = ("experiment", "--out", str(out), "--budget", options.budget, *(["--offline"] if options.offline else []))
+    status = subprocess.run([sys.executable, "-m", "runner", *words], check=False).returncode
+    if status:
+        session.warn(f"the failures were not looked into: triton-compat experiment ended with exit status {status}")
 
 
 @contextmanager
@@ -135,6 +147,9 @@ def _options(words: Sequence[str], default: Path) -> argparse.Namespace:
     parser.add_argument("--fresh", action="store_true", help="keep no result of an interrupted run")
     parser.add_argument(
         "--jobs", type=jobs_option, default=1, metavar="N|auto", help="cells at once; auto: one for each usable GPU"
+    )
+    parser.add_argument(
+        "--budget", default="15m", metavar="TIME", help="for experiments, each failing cell; 0: none (default: 15m)"
     )
     options = parser.parse_args(words)
     options.matrix = _from_where_it_was_called(options.matrix)

@@ -19,6 +19,7 @@ from runner.model.cell import CellKey
 from runner.model.document import write_whole
 from runner.model.plan import Plan, PlannedCell, PlannedEnvironment, plan_sha
 from runner.model.result import CellResult
+from runner.model.words import GilMode
 
 CONTROL = Path(__file__).with_name("control")
 CURES = Path(__file__).with_name("cures")
@@ -130,6 +131,34 @@ class Bench:
         rules = Rules(retry_suspects=False, only=only)
         result = self._run(variant, self.environment(cell.environment), python, CONTROL, folder, rules)
         return Run(result, folder, _gil_env(variant), ("python", "-m", "pytest", *_named(only)))
+
+    def helper_from(self, cell: PlannedCell, filler: str, number: int) -> tuple[Run, Run]:
+        """The control's driver helper, in a cache that another environment filled: the filling, and the reading.
+
+        Args:
+            cell: whose environment and GIL mode read the cache.
+            filler: id of the environment that fills it.
+            number: of the run.
+
+        Raises:
+            UnavailableError: one of the two environments cannot be had.
+        """
+        other = self.environment(filler)
+        part = ("test_control.py::test_driver_helper",)
+        rules = Rules(retry_suspects=False, only=part)
+        digest = _digest(other.fingerprint, self.environment(cell.environment).fingerprint, cell.settings.env)
+        folder = self.out / "experiments" / f"{cell.key.id[:120]}-cache-of-another-{digest}" / str(number)
+        cache = {"TRITON_CACHE_DIR": str((folder / "cache").absolute())}
+        runs = []
+        for environment, gil, name in ((other, GilMode.ON, "filled"), (None, cell.key.gil, "read")):
+            conditions = Conditions((environment or self.environment(cell.environment)).id, gil)
+            python, _ = self.python(conditions)
+            planned = self.environment(conditions.environment)
+            variant = of_control(cell, cache).model_copy(update={"key": _key(planned, conditions)})
+            result = self._run(variant, planned, python, CONTROL, folder / name, rules)
+            runs.append(Run(result, folder / name, _gil_env(variant), ("python", "-m", "pytest", *part)))
+        shutil.rmtree(folder / "cache", ignore_errors=True)
+        return runs[0], runs[1]
 
     def python(self, conditions: Conditions) -> tuple[Path, Path]:
         """The interpreter of these conditions, made when it is not there, and the project's root."""

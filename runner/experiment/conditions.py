@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
@@ -102,11 +103,17 @@ def under(cell: PlannedCell, conditions: Conditions, caches: dict[str, str]) -> 
     return PlannedCell(key=key, environment=conditions.environment, settings=settings)
 
 
-def of_control(cell: PlannedCell) -> PlannedCell:
-    """The control in a cell's environment: its variables, but neither its tests, its options nor its caches."""
+def of_control(cell: PlannedCell, caches: Mapping[str, str] | None = None) -> PlannedCell:
+    """The control in a cell's environment: its variables, but neither its tests, its options nor its caches.
+
+    Args:
+        cell: whose environment it is.
+        caches: cache directories by variable; the control's own when None.
+    """
     left_out = {*CACHE_VARIABLES, "PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS"}
     env = {name: value for name, value in cell.settings.env.items() if name not in left_out}
     env["PYTHONDONTWRITEBYTECODE"] = "1"  # the control lies in this tool's own folder
+    env.update(caches or {})
     limits = cell.settings.limits.model_copy(update={"test_seconds": 120.0, "cell_seconds": 900.0})
     settings = Settings(tests=("test_control.py",), env=env, limits=limits, gpu=cell.settings.gpu)
     return cell.model_copy(update={"settings": settings})

@@ -11,6 +11,7 @@ from runner.model.contrast import ControlPart, Count
 from runner.model.result import Attempt, CellResult
 from runner.model.words import Outcome
 
+OTHER_CACHE = "test_driver_helper_from_cache_of_other_python"
 THREADS = 8
 """As in the control's conftest.py."""
 _DETAIL = 2000
@@ -83,6 +84,22 @@ def counted(runs: Sequence[Run], observer: Observer) -> tuple[ControlPart, ...]:
     return tuple(
         _part(name, PARTS.get(name, Part(f"collecting {name}")), made, observer) for name, made in attempts.items()
     )
+
+
+def from_other_cache(pairs: Sequence[tuple[Run, Run]], filler: str, observer: Observer) -> tuple[ControlPart, ...]:
+    """The part that loads the driver helper from a cache that another Python filled.
+
+    Args:
+        pairs: for each time, the run that filled the cache and the one that read it.
+        filler: the Python that filled, in words.
+        observer: reads roots.
+    """
+    read = [run for filled, run in pairs if not failing(filled.result)]
+    if not read:
+        return ()
+    made = [(run, attempt) for run in read for test in run.result.tests for attempt in test.attempts]
+    part = Part(f"loading the driver helper from a cache that Python {filler} filled")
+    return (_part(OTHER_CACHE, part, made, observer),) if made else ()
 
 
 def _part(name: str, part: Part, made: list[tuple[Run, Attempt]], observer: Observer) -> ControlPart:

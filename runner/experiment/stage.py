@@ -9,16 +9,16 @@ from pathlib import Path
 
 from runner.errors import ExecutionError
 from runner.evidence.observed import Observed, Observer
-from runner.evidence.signatures import Rules
+from runner.evidence.signatures import Category, Rules
 from runner.experiment.bench import Bench, Run, Selection, UnavailableError
 from runner.experiment.candidates import ALONE, TOGETHER, World, candidates
 from runner.experiment.conditions import Cache, Candidate, Conditions
 from runner.experiment.groups import Group, count_run, groups_of
-from runner.experiment.parts import PARTS, counted, failing
-from runner.experiment.procedure import NONE, Start, find_start, is_left, next_run
+from runner.experiment.parts import PARTS, counted, failing, from_other_cache
+from runner.experiment.procedure import LEAST_REPEATS, NONE, Start, find_start, is_left, next_run
 from runner.experiment.workarounds import workarounds
 from runner.model.contrast import Contrast, Contrasts, Count, FoundFailure, Side, Trial
-from runner.model.plan import PlannedCell
+from runner.model.plan import PlannedCell, PlannedEnvironment
 from runner.model.result import CellResult
 from runner.model.words import Factor
 
@@ -148,6 +148,7 @@ class Stage:
             is_certain = self._look_into(group, unfinished, with_control=number == 0) and is_certain
         if groups:
             self._control(unfinished, often=not is_certain)
+            self._control_of_caches(groups)
             self._cures(groups)
         self._write(unfinished=tuple(dict.fromkeys(unfinished)))
         return self._document
@@ -273,6 +274,33 @@ class Stage:
         except (UnavailableError, ExecutionError) as error:
             unfinished.append(f"the control could not be run: {error.message}")
         self._write(control=counted(self._controls, self._observer))
+
+    def _control_of_caches(self, groups: tuple[Group, ...]) -> None:
+        """Triton's helper in a cache that another Python filled, where a failure hints at that."""
+        if not any(Category.ABI in group.categories for group in groups):
+            return
+        filler = self._filler()
+        if filler is None:
+            return
+        pairs: list[tuple[Run, Run]] = []
+        while len(pairs) < LEAST_REPEATS and self._left() > 0:
+            self._bench.say(f"{self._cell.key.id}: the control in a cache of {filler.id}, run {len(pairs) + 1}")
+            try:
+                pairs.append(self._bench.helper_from(self._cell, filler.id, len(pairs)))
+            except (UnavailableError, ExecutionError):
+                break
+        parts = from_other_cache(pairs, filler.python, self._observer)
+        self._write(control=(*counted(self._controls, self._observer), *parts))
+
+    def _filler(self) -> PlannedEnvironment | None:
+        """An environment with the same Triton and another Python; the other build of the same version first."""
+        mine = self._bench.environment(self._cell.environment)
+        others = [
+            one
+            for one in self._world.environments
+            if one.triton == mine.triton and one.torch == mine.torch and one.python != mine.python
+        ]
+        return min(others, key=lambda one: (one.python.rstrip("t") != mine.python.rstrip("t"), one.id), default=None)
 
     def _cures(self, groups: tuple[Group, ...]) -> None:
         trials: list[Trial] = []

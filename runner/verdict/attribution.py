@@ -133,6 +133,20 @@ def _finding(case: Case, row: Row, confidence: Confidence) -> Finding:
     )
 
 
+def notes_on_found(contrasts: Iterable[Contrasts]) -> tuple[str, ...]:
+    """That cells which pass fail with the user's own cache directory: the verdict's word is about their own caches."""
+    cells: dict[str, list[str]] = {}
+    for document in sorted(contrasts, key=lambda one: one.cell):
+        for directory in dict.fromkeys(one.directory for one in document.found):
+            cells.setdefault(directory, []).append(document.cell)
+    return tuple(
+        f"With the cache directory {directory} as it was found, {', '.join(names)} "
+        f"{'fails' if len(names) == 1 else 'fail'}, and {'passes' if len(names) == 1 else 'pass'} with caches of "
+        f"{'its' if len(names) == 1 else 'their'} own: see the findings."
+        for directory, names in cells.items()
+    )
+
+
 def findings_of_cell(findings: Sequence[Finding], cell: str) -> tuple[Finding, ...]:
     """Those findings that cover a cell."""
     return tuple(finding for finding in findings if cell in finding.cells)

@@ -64,8 +64,8 @@ def evidence_of(case: Case, row: Row) -> tuple[Evidence, ...]:
 
 def next_step_of(case: Case, row: Row) -> str:
     """What a person can do: a workaround that was run and worked, then the row's or the signature's advice."""
-    works = [trial for trial in case.trials if trial.count.total and not trial.count.failed + trial.count.other]
-    first = f"Workaround that was run: {plain(works[0].title)} ({works[0].count} failed with it). " if works else ""
+    works = [(title, count) for title, count in _tried(case).items() if count.total and not count.failed + count.other]
+    first = f"Workaround that was run: {plain(works[0][0])} ({works[0][1]} failed with it). " if works else ""
     # The signature's advice is about the lead, so it holds where nothing more was found out than the lead.
     by_lead = row.cause is None or row.id in ("unexplained", "threads-in-control")
     advice = case.rule.next_step if case.rule and (by_lead or not row.next_step) else row.next_step
@@ -135,7 +135,9 @@ def _control(case: Case) -> Iterator[tuple[str, str]]:
     if state == "green":
         parts = [part for control in case.controls.values() for part in control.parts if not part.mark]
         ran = sum(part.count.total for part in parts if part.count is not None)
-        yield "control", f"Triton alone, without project code, works in every cell of this finding ({ran} runs)."
+        elsewhere = any(control.others for control in case.controls.values())
+        said = "shows nothing of it in any cell" if elsewhere else "works in every cell"
+        yield "control", f"Triton alone, without project code, {said} of this finding ({ran} runs)."
     elif not case.controls:
         yield "control", "It was not run, so nothing is said about whose failure it is."
     elif state == "none" and not same:
@@ -197,8 +199,19 @@ def _repeats(count: Count) -> Iterator[tuple[str, str]]:
 
 
 def _workarounds(case: Case) -> Iterator[tuple[str, str]]:
+    for title, count in _tried(case).items():
+        yield "contrast", f"Workaround {plain(title)!r} was run: {count} failed with it."
+
+
+def _tried(case: Case) -> dict[str, Count]:
+    """Each workaround that was run, with its counts over all cells."""
+    found: dict[str, Count] = {}
     for trial in case.trials:
-        yield "contrast", f"Workaround {plain(trial.title)!r} was run: {trial.count} failed with it."
+        one, more = found.get(trial.title, Count(failed=0, total=0)), trial.count
+        found[trial.title] = Count(
+            failed=one.failed + more.failed, other=one.other + more.other, total=one.total + more.total
+        )
+    return found
 
 
 def _s(count: int) -> str:

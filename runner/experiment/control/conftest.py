@@ -2,6 +2,9 @@
 
 import ctypes
 import os
+import pathlib
+import shutil
+import subprocess
 import threading
 
 import pytest
@@ -12,15 +15,42 @@ COMPUTE_CAPABILITY_MAJOR = 75  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 COMPUTE_CAPABILITY_MINOR = 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
 
 
+stand_ins = []
+"""Drivers that were compiled here: they can be linked with, and launch nothing."""
+
+
 @pytest.fixture(scope="session")
 def driver():
     """libcuda; skips where there is none."""
+    if stand_ins:
+        pytest.skip("no CUDA driver (libcuda.so.1 not found)")
     try:
         return ctypes.CDLL("libcuda.so.1")
     except OSError:
         if "TRITON_LIBCUDA_PATH" not in os.environ:
             pytest.skip("no CUDA driver (libcuda.so.1 not found)")
         return ctypes.CDLL(os.path.join(os.environ["TRITON_LIBCUDA_PATH"], "libcuda.so.1"))
+
+
+@pytest.fixture(scope="session")
+def linkable_driver(tmp_path_factory):
+    """libcuda, or one without a device that is compiled here: enough to link and load Triton's helper."""
+    if "TRITON_LIBCUDA_PATH" in os.environ:
+        return
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
+        if compiler is None:
+            pytest.skip("no CUDA driver (libcuda.so.1 not found), and no C compiler to make one to link with")
+        folder = tmp_path_factory.mktemp("libcuda")
+        library = folder / "libcuda.so.1"
+        source = pathlib.Path(__file__).with_name("libcuda.c")
+        subprocess.run([compiler, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", source, "-o", library], check=True)
+        (folder / "libcuda.so").symlink_to(library.name)  # the name that Triton 3.3 links with
+        os.environ["TRITON_LIBCUDA_PATH"] = str(folder)
+        # The helper asks the loader for libcuda.so.1, and a library that is loaded already answers to that name.
+        stand_ins.append(ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL))
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,7 @@ def test_gil_declaration():
     assert gil_enabled() == GIL_BEFORE_TRITON, "importing triton switched the GIL on"
 
 
-def test_driver_helper(driver):
+def test_driver_helper(linkable_driver):
     """The module that Triton compiles at run time against libcuda, and loads from its cache."""
     from triton.backends.nvidia.driver import CudaUtils
 
