@@ -24,7 +24,7 @@ from runner.model.words import GilMode, Outcome
 
 SESSION = "<session>"
 """Name of the entry for what goes wrong outside of every test and file."""
-MOST_CUTS = 2
+MOST_CUTS = 3
 """A test during which the supervisor itself died so often is taken as the one that kills it."""
 
 
@@ -190,8 +190,8 @@ class Ledger:
         return [self.activity] if self.activity.kind in {"test", "collect", "conftest"} else []
 
     def is_dangerous(self, number: int) -> bool:
-        """Whether a test may be what ended the supervisor several times, so that it runs with no other beside it."""
-        return self._cuts.get(f"test:{number}", 0) >= MOST_CUTS
+        """Whether a test may be what ended the supervisor repeatedly, so that it runs with no other beside it."""
+        return self._cuts.get(f"test:{number}", 0) >= MOST_CUTS - 1
 
     def _on_hello(self, event: Mapping[str, Any]) -> None:
         first = self.hello is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runner.execution.ledger import Ledger
+from runner.execution.ledger import MOST_CUTS, Ledger
 from runner.execution.orders import Work, give_orders, next_suspect, next_work
 from runner.model.words import GilMode, Outcome
 
@@ -128,7 +128,7 @@ def test_the_module_that_switched_the_gil_on_is_named_with_its_test() -> None:
 def test_of_several_tests_that_may_have_ended_the_supervisor_each_runs_by_itself() -> None:
     """Ends that the supervisor had not read when it died are lost; which test started last is in shared memory."""
     ledger = Ledger(GilMode.ON)
-    for _ in range(2):
+    for _ in range(MOST_CUTS - 1):
         for event in (
             {"event": "worker", "pid": 5, "mode": "all"},
             HELLO,
@@ -167,7 +167,7 @@ def test_a_test_whose_end_was_read_is_not_blamed_for_its_supervisor() -> None:
 
 def test_a_supervisor_that_died_before_it_read_the_plan_knows_the_test_by_its_number() -> None:
     ledger = Ledger(GilMode.ON)
-    for _ in range(2):
+    for _ in range(MOST_CUTS):
         for event in (
             {"event": "worker", "pid": 5, "mode": "all"},
             {"event": "collect", "file": "t.py"},
