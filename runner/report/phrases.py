@@ -47,14 +47,14 @@ def mark(line: Line) -> str:
 
 
 def short(line: Line) -> str:
-    """What stands in the table: `pass 24`, `pass 16, 8 skipped`, `fail 2/24`, `unavailable`, `expected fail 2/24`."""
+    """What stands in the table: `pass 24`, `pass 16, 8 skipped`, `fail 2 of 24`, `unavailable`, `expected fail 2 of 24`."""
     word = status_word(line.verdict.status)
     if line.verdict.status is Status.PASS:
         others = sum(line.verdict.counts.values()) - line.skipped
         skipped = f", {line.skipped} skipped" if line.skipped else ""
         return f"{word} {others}{skipped}" + (", GIL back on" if line.gil_came_back else "")
     if line.verdict.status is Status.FAIL:
-        count = f" {line.bad}/{line.total}" if line.bad else ""
+        count = f" {line.bad} of {line.total}" if line.bad else ""
         return f"{'expected ' if line.verdict.expected else ''}{word}{count}"
     return word
 

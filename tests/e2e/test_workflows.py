@@ -58,7 +58,7 @@ def test_a_failing_cell_is_told_and_its_rerun_turns_the_comment_green(world: Wor
     keep("pull_request", text)
     keep("pull_request-summary", run.summary)
     assert run.jobs == {"plan": "success", GOOD: "success", BAD: "failure", "verdict": "failure"}
-    check_told(run, FAIL, cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❌ fail 1/2"]])
+    check_told(run, FAIL, cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❌ fail 1 of 2"]])
     assert first_line(text) == FAIL
     assert rows(text) == rows(run.summary)
     assert "`tests/test_double.py::test_the_machine_is_well` failed" in text
@@ -98,7 +98,7 @@ def test_a_forks_run_is_the_gate_and_its_end_is_told(world: World, keep: Keep) -
     asked = len(world.server.requests)
     run = world.run("pull_request", event, number=43, token="fork", ref=MERGE.format(9))
     assert run.jobs["verdict"] == "failure"
-    check_told(run, FAIL, cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❌ fail 1/2"]])
+    check_told(run, FAIL, cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❌ fail 1 of 2"]])
     assert world.server.requests[asked:] == []
     assert world.comments(9) == []
 

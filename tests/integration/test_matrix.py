@@ -102,7 +102,7 @@ def check(folder: Path) -> dict[str, CellResult]:
     assert verdict.sentence.startswith("FAIL: 3 of 3 cells fail (6 of 21 tests)")
     whole = junitparser.JUnitXml.fromfile(str(out / "junit.xml"))
     assert (whole.tests, whole.errors) == (21, 6)
-    assert (out / "report.md").read_text(encoding="utf-8").count("❌ fail 2/7") >= len(CELLS)
+    assert (out / "report.md").read_text(encoding="utf-8").count("❌ fail 2 of 7") >= len(CELLS)
     assert results[CELLS[2]].gil.enabled_at_end is False
     return results
 
