@@ -46,6 +46,7 @@ class XidWatch:
         """End it; every Xid that came while it listened, in their order."""
         if self._heard is None:
             # Until it listens, an end would be its death; it is readable too when it could not start.
+            assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
             select.select([self._process.stdout], [], [], END_SECONDS)
             self._process.terminate()
             try:
