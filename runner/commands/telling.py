@@ -20,6 +20,7 @@ class Teller:
     def __init__(self, board: Board, cell: str) -> None:
         self._board = board
         self._cell = cell
+        self._said: set[str] = set()
 
     def say(self, event: Event) -> None:
         """Pass an event on."""
@@ -33,16 +34,18 @@ class Teller:
         """Show which test runs."""
         if progress.note is not None:
             self.note(progress.note)
+        for wrong in progress.wrong:
+            if wrong.id not in self._said:
+                self._said.add(wrong.id)
+                self._board(
+                    TestFinished(self._cell, wrong.id, wrong.outcome, wrong.number, progress.planned, wrong.message)
+                )
         if progress.current is not None and progress.planned:
             number = min(progress.finished + 1, progress.planned)
             self._board(TestStarted(self._cell, progress.current, number, progress.planned))
 
     def finish(self, result: CellResult, *, kept: bool) -> None:
-        """Show what became of the cell, each test that went wrong first."""
-        for number, test in enumerate(result.tests, 1):
-            if test.outcome.is_bad and not kept:
-                message = test.attempts[0].message if test.attempts else None
-                self._board(TestFinished(self._cell, test.id, test.outcome, number, len(result.tests), message))
+        """Show what became of the cell."""
         self._board(finished(result, kept=kept))
 
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ from runner.execution.observation import Observation
 from runner.execution.orders import Work, give_orders, next_suspect, next_work
 from runner.execution.outcome import read_result
 from runner.execution.processes import adopting_orphans, end_leftovers
-from runner.execution.progress import Progress
+from runner.execution.progress import Progress, Wrong
 from runner.execution.race import FILES as FILES_OF_RACES
 from runner.execution.race import run_races, with_races
 from runner.execution.surroundings import TOKEN, variables_for_tests
@@ -370,5 +370,14 @@ class _Run:
                 current=ledger.current,
                 worker=len(ledger.workers) + (ledger.worker is not None),
                 seconds=round(self._seconds(), 3),
+                wrong=tuple(self._wrong()),
             )
         )
+
+    def _wrong(self) -> Iterator[Wrong]:
+        """Every entry and test whose first attempt went wrong."""
+        planned = self._ledger.planned or ()
+        named = ((planned[number].id, attempts) for number, attempts in self._ledger.attempts.items())
+        for number, (name, attempts) in enumerate((*self._ledger.entries.items(), *named), 1):
+            if attempts[0].outcome.is_bad:
+                yield Wrong(number, name, attempts[0].outcome, attempts[0].message)

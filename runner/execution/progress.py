@@ -8,6 +8,16 @@ from runner.model.words import Outcome
 
 
 @dataclass(frozen=True)
+class Wrong:
+    """A test, or a file that could not be collected, that went wrong at first; `number` in the order of finding."""
+
+    number: int
+    id: str
+    outcome: Outcome
+    message: str | None
+
+
+@dataclass(frozen=True)
 class Progress:
     """A cell at one moment.
 
@@ -21,6 +31,7 @@ class Progress:
         worker: number of worker processes so far.
         seconds: since the cell started.
         note: a sentence for whoever watches, or None.
+        wrong: what went wrong so far.
     """
 
     cell: str
@@ -32,3 +43,4 @@ class Progress:
     worker: int = 0
     seconds: float = 0.0
     note: str | None = None
+    wrong: tuple[Wrong, ...] = ()
