@@ -106,6 +106,12 @@ def build_parser() -> argparse.ArgumentParser:
     repro = _command(subparsers, "repro", "The commands that show a finding again, and a report that is ready to file.")
     repro.add_argument("finding", help="its id in verdict.json, or the beginning of it")
     repro.add_argument("--cell", metavar="ID", help="show it in this cell (default: the first that was looked into)")
+    bisect = _command(
+        subparsers, "bisect", "Over the Triton releases with wheels for a cell's Python, the first bad one."
+    )
+    bisect.add_argument("cell", help="id of a cell that failed")
+    bisect.add_argument("test", nargs="?", help="id of a test that failed there (default: one of the commonest root)")
+    bisect.add_argument("--offline", action="store_true", help="plan and install from caches alone")
     gather = _command(subparsers, "gather", "Bring results that other machines uploaded into the output folder.")
     gather.add_argument("downloads", type=Path, help="the folder with one folder for each downloaded artifact")
     publish = _command(subparsers, "publish", "Write comment, job summary and outputs on GitHub; exits as judge does.")

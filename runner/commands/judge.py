@@ -6,7 +6,7 @@ import argparse
 from datetime import UTC, datetime
 
 from runner.commands.results import read_contrasts, read_plan, read_races, read_results
-from runner.verdict.attribution import attribute
+from runner.verdict.attribution import attribute, notes_on_found
 from runner.verdict.judge import judge
 from runner.verdict.races import race_findings
 
@@ -15,10 +15,12 @@ def run(options: argparse.Namespace) -> int:
     """Write verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL."""
     plan = read_plan(options.out)
     results = read_results(plan, options.out)
-    findings = attribute(plan, results.values(), read_contrasts(plan, options.out))
+    contrasts = read_contrasts(plan, options.out)
+    findings = attribute(plan, results.values(), contrasts)
     races = read_races(plan, results, options.out)
     findings = (*findings, *race_findings(plan, races))
     verdict = judge(plan, results, today=datetime.now(UTC).date(), findings=findings, races=races)
+    verdict = verdict.model_copy(update={"notes": (*verdict.notes, *notes_on_found(contrasts))})
     verdict.write(options.out / "verdict.json")
     print(verdict.sentence)
     return verdict.verdict.exit_code

@@ -148,9 +148,7 @@ class Case:
         found = []
         for (factor, value), group in groups.items():
             # A matrix run was looked at because it failed; repetitions were not picked, so they speak in its place.
-            before = pool(
-                (c.cell, repeats.get(c.cell, c.before) if c.before.source != "run" else c.before) for c in group
-            )
+            before = pool((c.cell, c.before if _was_run(c) else repeats.get(c.cell, c.before)) for c in group)
             after = pool((c.cell, c.after) for c in group)
             found.append(
                 Effect(
@@ -234,6 +232,11 @@ def pool(sides: Iterable[tuple[str, Side]]) -> Count:
         total=sum(count.total for count in counts),
         processes=sum(count.trials for count in counts),
     )
+
+
+def _was_run(contrast: Contrast) -> bool:
+    """Whether its first side stands for itself. Repetitions of a test alone say nothing about it in company."""
+    return contrast.before.source == "run" or contrast.factor is Factor.ALONE
 
 
 def _oriented(contrast: Contrast) -> Contrast:
