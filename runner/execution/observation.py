@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from runner.execution.surroundings import TOKEN
 from runner.execution.worker import INSIDE
 from runner.model.result import ObservedEnvironment
 
@@ -28,13 +29,14 @@ class Observation:
 
     def __init__(self, python: Path, variables: Mapping[str, str], folder: Path) -> None:
         self._popen = subprocess.Popen(
-            [str(python), "-P", str(INSIDE / "observe.py")],
+            [str(python), "-P", str(INSIDE / "observe.py"), str(os.getpid())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=folder,
-            env=dict(variables),
-            start_new_session=True,
+            # Without the mark and in this session, so that it is not taken for something that a worker left behind.
+            env={name: value for name, value in variables.items() if name != TOKEN},
+            process_group=0,
         )
         with contextlib.suppress(OSError):  # the first tests run meanwhile, and they are what the user waits for
             os.setpriority(os.PRIO_PROCESS, self._popen.pid, NICENESS)

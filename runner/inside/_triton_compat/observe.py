@@ -6,10 +6,13 @@ A driver that crashes here costs a note, not a test.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
+import os
 import platform
 import re
+import signal
 import sys
 import uuid
 from importlib import metadata
@@ -17,6 +20,7 @@ from typing import Any
 
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
 _NAME_BYTES = 256
+_PR_SET_PDEATHSIG = 1
 
 
 def observe_packages() -> dict[str, str]:
@@ -76,7 +80,14 @@ def _observe_gpu(cuda: Any, index: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print what was found; packages first, for the driver may end the process."""
+    """Print what was found; packages first, for the driver may end the process.
+
+    The argument is the pid of the supervisor, with which this process dies: a driver may hang as well.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != int(sys.argv[1]):
+        return
     libc, version = platform.libc_ver()
     _say(
         {

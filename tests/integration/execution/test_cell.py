@@ -89,6 +89,23 @@ def test_happy_path_takes_one_process_and_says_what_it_was(project: Any) -> None
     assert result.gil.enabled_at_end is not project.build.endswith("t")
 
 
+def test_a_slow_look_at_the_environment_is_waited_for(plain_project: Any) -> None:
+    """It runs beside the first worker, and must not be ended as something that the worker left behind."""
+    slow = plain_project.write(
+        "path/sitecustomize.py",
+        """
+    import sys, time
+    if "observe.py" in " ".join(sys.orig_argv):
+        time.sleep(1.5)
+    """,
+    )
+    plain_project.env = {"PYTHONPATH": str(slow.parent)}
+    plain_project.write("test_fine.py", "def test_a(): pass\n")
+    seen = plain_project.run().environment
+    assert seen is not None
+    assert seen.packages["pytest"] == "9.2.0"
+
+
 def test_files_that_cannot_be_collected_cost_only_themselves(project: Any) -> None:
     project.write("test_dies.py", "import ctypes; ctypes.string_at(0)\ndef test_x(): pass\n")
     project.write("test_wrong.py", "def test_x( pass\n")
@@ -295,7 +312,7 @@ def test_a_test_that_always_kills_its_supervisor_is_named(plain_project: Any) ->
         *(plain_project.cell, plain_project.environment, plain_project.python),
         *(plain_project.root, plain_project.folder),
     )
-    codes = []
+    codes: list[int] = []
     while not codes or codes[-1]:
         run = subprocess.run([sys.executable, "-c", RUN], input=pickle.dumps(data), check=False, timeout=60)
         codes.append(run.returncode)
