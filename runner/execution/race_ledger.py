@@ -80,6 +80,8 @@ class RaceLedger(Ledger):
 
     def _on_unfit(self, event: Mapping[str, Any]) -> None:
         self.unfit[self._known(event["n"])] = str(event["reason"])
+        self._running = None
+        self.activity = Activity("between")
 
     def _on_race_start(self, event: Mapping[str, Any]) -> None:
         self._running = _Running(self._known(event["n"]))

@@ -61,7 +61,13 @@ class RacePlugin(Plugin):
         self._channel.send("race_start", n=number)
         faulthandler.enable(file=self._dump)  # the test before may have pointed it elsewhere
         began, tally = time.monotonic(), Tally()
-        dead = self._race(item, number, tally)
+        try:
+            dead = self._race(item, number, tally)
+        except Exception as error:  # noqa: BLE001 - not the test's: what it raises is caught where it is called
+            self._race_board.end()
+            self._channel.send("unfit", n=number, reason=_refusal(error))
+            self._tear_down_shared(item, nextitem, tally)
+            return True
         self._race_board.end()
         if dead is None:
             self._tear_down_shared(item, nextitem, tally)
@@ -148,6 +154,11 @@ class RacePlugin(Plugin):
         call = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), "teardown")  # noqa: SLF001
         if call.excinfo is not None:
             tally.add(None, _raised("teardown", item, call))
+
+
+def _refusal(error: Exception) -> str:
+    said = text.bound(f"{type(error).__name__}: {error}", text.MESSAGE_CHARS)
+    return f"this release of pytest, or a plugin, did not let it be set up several times ({said})"
 
 
 def _hook(clone: Any, phase: str, **more: Any) -> Any:

@@ -33,7 +33,7 @@ class Fixtures(dict[str, Any]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """The definitions; a name that only `request.getfixturevalue` asks for is looked up now."""
-        if name not in self:
+        if self.setdefault(name, None) is None:  # older releases of pytest keep None for a name without a definition
             by_node = pytest.version_tuple[:2] >= _NODE_FOR_FIXTURES
             definitions = self._manager.getfixturedefs(name, self._item if by_node else self._item.nodeid)
             if definitions is None:
@@ -47,12 +47,15 @@ class Fixtures(dict[str, Any]):
     @property
     def own(self) -> list[Any]:
         """The definitions that belong to this copy alone."""
-        return [definition for each in self.values() for definition in each if definition.scope == "function"]
+        return [definition for definition in self._all() if definition.scope == "function"]
 
     @property
     def shared(self) -> list[Any]:
         """The definitions that all copies share."""
-        return [definition for each in self.values() for definition in each if definition.scope != "function"]
+        return [definition for definition in self._all() if definition.scope != "function"]
+
+    def _all(self) -> list[Any]:
+        return [definition for each in self.values() for definition in each or ()]
 
 
 def _copied(definition: Any) -> Any:

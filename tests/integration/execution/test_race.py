@@ -51,11 +51,13 @@ def with_triton(request: pytest.FixtureRequest, tmp_path: Path, ready_python: An
 
 
 @pytest.mark.network
-def test_the_autotuner_race_with_the_gil_on_and_off(with_triton: Callable[..., Races]) -> None:
+def test_the_autotuner_race_with_the_gil_on_and_off(
+    with_triton: Callable[..., Races], record_property: Callable[[str, object], None]
+) -> None:
     file = "test_autotuner.py"
     races = with_triton("autotuner_race", f"{file}::test_one_thread_calls_the_shared_kernel")
     test = raced(races, "test_one_thread_calls_the_shared_kernel")
-    print(races.cell.gil.value, races.reason)
+    record_property("races", f"{races.cell.gil.value}: {races.reason}")
     assert test.passed + test.failed == test.calls == 64
     assert test.failed > 0
     assert ("TypeError", "'NoneType' object is not a mapping") in {(e.type, e.message) for e in test.errors}
@@ -63,13 +65,15 @@ def test_the_autotuner_race_with_the_gil_on_and_off(with_triton: Callable[..., R
 
 
 @pytest.mark.network
-def test_races_of_a_project_of_its_own(with_triton: Callable[..., Races]) -> None:
+def test_races_of_a_project_of_its_own(
+    with_triton: Callable[..., Races], record_property: Callable[[str, object], None]
+) -> None:
     file = "test_kernelcache.py"
     races = with_triton(
         "own_race", f"{file}::test_uses_of_a_shared_cache_grow", f"{file}::test_a_shared_cache_gives_kernels"
     )
     grow, gives = raced(races, "test_uses_of_a_shared_cache_grow"), raced(races, "test_a_shared_cache_gives_kernels")
-    print(races.cell.gil.value, races.reason)
+    record_property("races", f"{races.cell.gil.value}: {races.reason}")
     assert (grow.failed > 0) is (races.cell.gil is GilMode.OFF)
     assert {error.type for error in gives.errors} == {"KeyError"}
 
@@ -209,59 +213,66 @@ def test_a_segfault_in_one_thread_costs_its_test_alone(project: Any) -> None:
     assert result.reason == "races: failed 2 of 40 in 2 of 4 tests, 2 of them crashed"
 
 
-def test_each_thread_has_its_own_fixtures_and_wider_ones_are_shared(project: Any) -> None:
+FIXTURES = """
+    import collections, itertools, threading
+    import pytest
+    made = collections.Counter()
+    ended = collections.Counter()
+    @pytest.fixture(scope="session", autouse=True)
+    def session_thing():
+        made["session"] += 1
+        yield
+        ended["session"] += 1
+        assert made == ended, (made, ended)
+    @pytest.fixture(scope="module")
+    def shared():
+        made["shared"] += 1
+        yield []
+        ended["shared"] += 1
+    @pytest.fixture(params=["a", "b"])
+    def letter(request):
+        return request.param
+    @pytest.fixture
+    def own(shared, tmp_path, letter):
+        made["own"] += 1
+        yield {"path": tmp_path, "letter": letter}
+        ended["own"] += 1
+    class TestIt:
+        def setup_method(self):
+            self.count = 0
+        @pytest.mark.parametrize("number", [1, 2])
+        def test_own(self, own, shared, number, request):
+            assert request.getfixturevalue("own") is own
+            assert request.getfixturevalue("late")["thread"] == threading.get_ident()
+            own["n"] = own.get("n", 0) + 1
+            assert own["n"] == 1
+            (own["path"] / "file").write_text("x")
+            assert len(list(own["path"].iterdir())) == 1
+            self.count += 1
+            assert self.count == 1
+            request.addfinalizer(lambda: made.update(final=1) or ended.update(final=1))
+            shared.append(number)
+    @pytest.fixture
+    def late():
+        made["late"] += 1
+        yield {"thread": threading.get_ident()}
+        ended["late"] += 1
+    def test_counts(shared):
+        once = 3 if threading.current_thread() is not threading.main_thread() else 0
+        assert made["shared"] == 1 and made["session"] == 1
+        if once:
+            assert made["own"] == ended["own"] == made["late"] == made["final"] == 4 * 4 * 3
+"""
+
+
+@pytest.mark.parametrize("release", ["pytest==9.2.0", "pytest==7.4.4"])
+def test_each_thread_has_its_own_fixtures_and_wider_ones_are_shared(
+    project: Any, ready_python: Callable[..., Path], release: str
+) -> None:
+    project.python = ready_python(project.build, release)
     result, races = run(
         project,
-        """
-        import collections, itertools, threading
-        import pytest
-        made = collections.Counter()
-        ended = collections.Counter()
-        @pytest.fixture(scope="session", autouse=True)
-        def session_thing():
-            made["session"] += 1
-            yield
-            ended["session"] += 1
-            assert made == ended, (made, ended)
-        @pytest.fixture(scope="module")
-        def shared():
-            made["shared"] += 1
-            yield []
-            ended["shared"] += 1
-        @pytest.fixture(params=["a", "b"])
-        def letter(request):
-            return request.param
-        @pytest.fixture
-        def own(shared, tmp_path, letter):
-            made["own"] += 1
-            yield {"path": tmp_path, "letter": letter}
-            ended["own"] += 1
-        class TestIt:
-            def setup_method(self):
-                self.count = 0
-            @pytest.mark.parametrize("number", [1, 2])
-            def test_own(self, own, shared, number, request):
-                assert request.getfixturevalue("own") is own
-                assert request.getfixturevalue("late")["thread"] == threading.get_ident()
-                own["n"] = own.get("n", 0) + 1
-                assert own["n"] == 1
-                (own["path"] / "file").write_text("x")
-                assert len(list(own["path"].iterdir())) == 1
-                self.count += 1
-                assert self.count == 1
-                request.addfinalizer(lambda: made.update(final=1) or ended.update(final=1))
-                shared.append(number)
-        @pytest.fixture
-        def late():
-            made["late"] += 1
-            yield {"thread": threading.get_ident()}
-            ended["late"] += 1
-        def test_counts(shared):
-            once = 3 if threading.current_thread() is not threading.main_thread() else 0
-            assert made["shared"] == 1 and made["session"] == 1
-            if once:
-                assert made["own"] == ended["own"] == made["late"] == made["final"] == 4 * 4 * 3
-        """,
+        FIXTURES,
         rounds=3,
     )
     assert {test.id: [(e.type, e.message, e.stack) for e in test.errors] for test in races.tests} == {
