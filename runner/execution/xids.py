@@ -38,7 +38,8 @@ class XidWatch:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            # Of our session, so that it is never taken for what a worker left; out of the terminal's reach all the same.
+            process_group=0,
         )
         self._heard: tuple[int, ...] | None = None
 
