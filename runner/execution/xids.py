@@ -38,7 +38,7 @@ class XidWatch:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            # Of our session, so that it is never taken for what a worker left; out of the terminal's reach all the same.
+            # Of our session, so that it is never taken for what a worker left; not of the terminal's group.
             process_group=0,
         )
         self._heard: tuple[int, ...] | None = None
