@@ -8,17 +8,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from runner.commands.index import open_index
 from runner.commands.results import contrasts_file, read_plan, read_results
-from runner.errors import UsageError
+from runner.errors import TritonCompatError, UsageError
 from runner.evidence.observed import Observer
 from runner.evidence.rulefile import built_in
 from runner.experiment.bench import Bench, UnavailableError
 from runner.experiment.candidates import World
 from runner.experiment.checkout import Checkouts
 from runner.experiment.conditions import Cache
+from runner.experiment.neighbours import has_neighbour, nearest, same_matrix
 from runner.experiment.stage import Known, Stage
 from runner.model.contrast import Contrasts
-from runner.model.plan import Plan, PlannedCell
+from runner.model.plan import Plan, PlannedCell, PlannedEnvironment
 from runner.model.result import CellResult
 from runner.model.words import Status
 from runner.plan.values import duration
@@ -46,9 +48,13 @@ def run(options: argparse.Namespace) -> int:
     if not failing and not found:
         print(f"No cell fails{' with the cache as found' if caches else ''}, so there is nothing to look into.")
         return 0
-    world = World(environments=tuple(one for one in plan.environments if one.unavailable is None), base=base)
+    planned = tuple(one for one in plan.environments if one.unavailable is None)
+    neighbours = _Neighbours(plan, offline=options.offline)
     for result in (*failing, *found):
         cell = known.cells[result.cell.id]
+        new = neighbours.of(cell)
+        bench.environments.update({one.id: one for one in new})
+        world = World((*planned, *new), new=frozenset(one.id for one in new), base=base)
         stage = Stage(
             cell,
             result,
@@ -61,6 +67,29 @@ def run(options: argparse.Namespace) -> int:
         )
         print(_summary(stage.run()))
     return 0
+
+
+class _Neighbours:
+    """Other releases of Triton for cells whose Python has one in the plan alone; the index is asked when needed."""
+
+    def __init__(self, plan: Plan, *, offline: bool) -> None:
+        self._plan = plan
+        self._offline = offline
+        self._known: dict[str, tuple[PlannedEnvironment, ...]] = {}
+
+    def of(self, cell: PlannedCell) -> tuple[PlannedEnvironment, ...]:
+        """Environments with the nearest older and newer Triton; empty, and it is said why, when they cannot be had."""
+        environment = self._plan.environment(cell.environment)
+        if environment.executable is not None or has_neighbour(self._plan, cell.key):
+            return ()
+        if environment.id not in self._known:
+            try:
+                file, index = same_matrix(self._plan), open_index(offline=self._offline)
+                self._known[environment.id] = nearest(self._plan, cell.key, file, index)
+            except TritonCompatError as error:
+                _say(f"{cell.key.id}: no other Triton is tried: {error.message}")
+                self._known[environment.id] = ()
+        return self._known[environment.id]
 
 
 def _caches(directory: Path | None) -> dict[str, str]:

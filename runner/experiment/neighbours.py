@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.version import Version
 
 from runner.errors import MatrixFileError, UsageError
-from runner.model.cell import CellKey, PythonBuild
+from runner.model.cell import CellKey
 from runner.model.plan import Plan, PlannedEnvironment
 from runner.model.words import GilMode
 from runner.plan.assemble import make_plan
@@ -18,7 +18,7 @@ from runner.plan.expand import Probe
 from runner.plan.matrix import Coordinates
 from runner.plan.ports import Catalogue, Resolver
 from runner.plan.read import MatrixFile, read_matrix
-from runner.plan.releases import Choice, TorchWord
+from runner.plan.releases import TorchWord
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,13 @@ def with_tritons(
     """
     if file.matrix is None or not tritons:
         return ()
-    coordinates = Coordinates(
-        python=(PythonBuild.parse(key.python),),
-        gil=(GilMode.ON,),
-        triton=tuple(Choice.parse(f"=={release}") for release in tritons),
-        torch=(TorchWord.NONE if key.torch is None else TorchWord.MATCHED,),
-    )
+    axes = {
+        "python": [key.python],
+        "gil": [GilMode.ON.value],
+        "triton": list(tritons),
+        "torch": [(TorchWord.NONE if key.torch is None else TorchWord.MATCHED).value],
+    }
+    coordinates = Coordinates.model_validate(axes)
     alone = {"exclude": (), "include": (), "environment": (), "overrides": (), "expect": (), "gil": (GilMode.ON,)}
     file = replace(file, coordinates=coordinates, matrix=file.matrix.model_copy(update=alone), rules=())
     made = make_plan(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -149,7 +149,7 @@ class Case:
         for (factor, value), group in groups.items():
             # A matrix run was looked at because it failed; repetitions were not picked, so they speak in its place.
             before = pool((c.cell, c.before if _was_run(c) else repeats.get(c.cell, c.before)) for c in group)
-            after = pool((c.cell, c.after) for c in group)
+            after = pool((c.cell, _of_sibling(c.after, repeats)) for c in group)
             found.append(
                 Effect(
                     factor,
@@ -232,6 +232,13 @@ def pool(sides: Iterable[tuple[str, Side]]) -> Count:
         total=sum(count.total for count in counts),
         processes=sum(count.trials for count in counts),
     )
+
+
+def _of_sibling(side: Side, repeats: Mapping[str, Side]) -> Side:
+    """What a sibling cell shows: where the same failure was repeated there, the repetitions."""
+    cell = side.source.removeprefix("sibling cell ")
+    again = repeats.get(cell) if cell != side.source else None
+    return side if again is None else again.model_copy(update={"value": side.value, "source": side.source})
 
 
 def _was_run(contrast: Contrast) -> bool:
