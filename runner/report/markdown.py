@@ -16,7 +16,7 @@ from runner.report import phrases
 from runner.report.audit import sentence, telling
 from runner.report.escape import code, code_in_table, first_line, prose, prose_in_table
 from runner.report.grid import Grid, Line, Row, lay_out
-from runner.report.races import HEADS, NO_RACES, race_rows, race_sentences
+from runner.report.races import HEADS, NO_RACES, NOTHING, race_rows, race_sentences
 
 TESTS_PER_CELL = 10
 TESTS_IN_ALL = 150
@@ -193,7 +193,7 @@ def _races(plan: Plan, races: Mapping[str, Races]) -> Iterator[str]:
         yield _row(list(HEADS))
         yield _row(["---"] * len(HEADS))
     for row in rows[:TESTS_IN_ALL]:
-        modes = [prose_in_table(mode) for mode in row.modes]
+        modes = [mode if mode == NOTHING else prose_in_table(mode) for mode in row.modes]
         yield _row([code_in_table(row.test), code_in_table(row.environment), *modes, prose_in_table(row.errors, 600)])
     if rows:
         yield ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from runner.model.cell import CellKey
 from runner.model.plan import Limits, PlannedCell, PlannedEnvironment, Race, Settings
 from runner.model.race import RacedTest, Races
 from runner.model.words import GilMode, Outcome, Status
+from tests.stubs.machine import HERE, StubMachine, compile_stubs
 
 pytestmark = pytest.mark.interpreters
 
@@ -51,13 +54,11 @@ def with_triton(request: pytest.FixtureRequest, tmp_path: Path, ready_python: An
 
 
 @pytest.mark.network
-def test_the_autotuner_race_with_the_gil_on_and_off(
-    with_triton: Callable[..., Races], record_property: Callable[[str, object], None]
-) -> None:
+def test_the_autotuner_race_with_the_gil_on_and_off(with_triton: Callable[..., Races]) -> None:
     file = "test_autotuner.py"
     races = with_triton("autotuner_race", f"{file}::test_one_thread_calls_the_shared_kernel")
     test = raced(races, "test_one_thread_calls_the_shared_kernel")
-    record_property("races", f"{races.cell.gil.value}: {races.reason}")
+    logging.getLogger(__name__).info("GIL %s: %s", races.cell.gil.value, races.reason)
     assert test.passed + test.failed == test.calls == 64
     assert test.failed > 0
     assert ("TypeError", "'NoneType' object is not a mapping") in {(e.type, e.message) for e in test.errors}
@@ -65,15 +66,13 @@ def test_the_autotuner_race_with_the_gil_on_and_off(
 
 
 @pytest.mark.network
-def test_races_of_a_project_of_its_own(
-    with_triton: Callable[..., Races], record_property: Callable[[str, object], None]
-) -> None:
+def test_races_of_a_project_of_its_own(with_triton: Callable[..., Races]) -> None:
     file = "test_kernelcache.py"
     races = with_triton(
         "own_race", f"{file}::test_uses_of_a_shared_cache_grow", f"{file}::test_a_shared_cache_gives_kernels"
     )
     grow, gives = raced(races, "test_uses_of_a_shared_cache_grow"), raced(races, "test_a_shared_cache_gives_kernels")
-    record_property("races", f"{races.cell.gil.value}: {races.reason}")
+    logging.getLogger(__name__).info("GIL %s: %s", races.cell.gil.value, races.reason)
     assert (grow.failed > 0) is (races.cell.gil is GilMode.OFF)
     assert {error.type for error in gives.errors} == {"KeyError"}
 
@@ -344,3 +343,48 @@ def test_what_cannot_run_in_threads_is_left_out_with_the_reason(project: Any) ->
     }
     assert result.reason == "1 of 16 went wrong: 1 failed"
     assert races.status is Status.PASS
+
+
+@pytest.fixture(params=["stub", pytest.param("real", marks=pytest.mark.gpu)])
+def gpu_project(request: pytest.FixtureRequest, project: Any, tmp_path: Path) -> Any:
+    """A project with kernels beside its tests, on a GPU that is played or real."""
+    if request.param == "stub":
+        machine = StubMachine(compile_stubs(tmp_path), tmp_path / "machine")
+        machine.write()
+        project.env = machine.variables
+    elif shutil.which("nvidia-smi") is None:
+        pytest.skip("no GPU here")
+    shutil.copy(HERE / "kernels.py", project.root)
+    return project
+
+
+def test_the_cuda_context_is_current_in_every_thread_and_a_dead_one_ends_the_race(gpu_project: Any) -> None:
+    result, races = run(
+        gpu_project,
+        """
+        import ctypes, itertools
+        import pytest
+        from kernels import context, driver, launch
+        calls = itertools.count()
+        @pytest.fixture(scope="module")
+        def main_context():
+            assert driver().cuCtxSetCurrent(context()) == 0
+            return context()
+        def test_current(main_context):
+            found = ctypes.c_void_p()
+            assert driver().cuCtxGetCurrent(ctypes.byref(found)) == 0
+            assert found.value == main_context.value
+        def test_kills(main_context):
+            launch("do_illegal" if next(calls) == 6 else "do_nothing")
+        def test_after(main_context):
+            launch("do_nothing")
+        """,
+    )
+    current, kills, after = races.tests
+    assert (current.passed, after.passed) == (20, 20)
+    assert kills.outcome is Outcome.FAILED
+    assert kills.rounds_done == 2
+    dead = next(error for error in kills.errors if error.phase == "synchronize")
+    assert dead.message == "the CUDA context was dead after the round: CUDA_ERROR_ILLEGAL_ADDRESS (700)"
+    assert len(races.workers) == 2
+    assert result.status is Status.FAIL
