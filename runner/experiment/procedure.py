@@ -75,6 +75,8 @@ def next_run(
     repeated = counts.get(start.conditions, NONE)
     if repeated.total < (LEAST_REPEATS if start.certain else MOST_REPEATS) and not _is_settled(start, repeated):
         return start.conditions
+    if not repeated.failed:  # no contrast can start from a failure that is not there
+        return None
     factors = {candidate.factor for candidate in plan} | {Factor.ALONE}
     tried = len(factors)
     limit = max(LEAST_REPEATS, repeats_needed(tried)) if start.certain else MOST_COMPARED
