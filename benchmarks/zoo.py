@@ -3,7 +3,7 @@
 The others are given every help: a time limit for each test (pytest-timeout, or their own) and JUnit's file as the
 record of what happened. An outcome of theirs is right when that file says so: a crash as any failure or error that
 speaks of a crash, a signal or an exit, a hang as one that speaks of a timeout. Each runs with the newest pytest that
-it works with.
+it works with; pytest-isolate does not work beside pytest-timeout.
 """
 
 from __future__ import annotations
@@ -37,11 +37,15 @@ SUITES = Path(__file__).parents[1] / "tests" / "zoo" / "suites"
 LONGEST = 30.0
 """Seconds for one suite through one of the others."""
 OTHERS = {
-    "pytest -n1": (("pytest-xdist", "pytest"), ("-n1", "-p", "no:randomly"), "--timeout={}"),
-    "pytest --forked": (("pytest-forked", "pytest<9"), ("--forked", "-p", "no:randomly"), "--timeout={}"),
+    "pytest -n1": (("pytest-xdist", "pytest-timeout", "pytest"), ("-n1", "-p", "no:randomly"), "--timeout={}"),
+    "pytest --forked": (
+        ("pytest-forked", "pytest-timeout", "pytest<9"),
+        ("--forked", "-p", "no:randomly"),
+        "--timeout={}",
+    ),
     "pytest --isolate": (("pytest-isolate", "pytest<9"), ("--isolate", "-p", "no:randomly"), "--isolate-timeout={}"),
 }
-PLUGINS = ("pytest-timeout", "pytest-asyncio", "pytest-rerunfailures", "pytest-xdist")
+PLUGINS = ("pytest-asyncio", "pytest-rerunfailures", "pytest-xdist")
 CRASH = re.compile(r"crash|signal|SIG[A-Z]{3}|exit|died|killed|unexpected", re.IGNORECASE)
 HANG = re.compile(r"time", re.IGNORECASE)
 
@@ -179,7 +183,7 @@ def main(argv: list[str] | None = None) -> int:
     rows: list[list[Any]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        ours = make_environment(folder / "ours", options.python, "pytest", *PLUGINS)
+        ours = make_environment(folder / "ours", options.python, "pytest", "pytest-timeout", *PLUGINS)
         if ours is None:
             raise SystemExit("pytest does not install")
         question = "import sys; print('%d.%d' % sys.version_info[:2] + 't' * ('t' in getattr(sys, 'abiflags', '')))"
