@@ -47,7 +47,7 @@ def mark(line: Line) -> str:
 
 
 def short(line: Line) -> str:
-    """What stands in the table: `pass 24`, `pass 16, 8 skipped`, `fail 2 of 24`, `expected fail 2 of 24`, `unavailable`."""
+    """What stands in the table: `pass 16, 8 skipped`, `fail 2 of 24`, `expected fail 2 of 24`, `unavailable`."""
     word = status_word(line.verdict.status)
     if line.verdict.status is Status.PASS:
         others = sum(line.verdict.counts.values()) - line.skipped
