@@ -126,6 +126,11 @@ def _is_flaky(case: Case) -> bool:
     return passed > 0 if case.repeat.failed else passed >= PROVEN_TRIALS
 
 
+def _has_lead(case: Case) -> bool:
+    """Whether a factor was changed and the failure not seen, in too few attempts to tell."""
+    return any(one.before.failed and one.after.total > one.after.failed + one.after.other for one in case.effects)
+
+
 INFRA = Condition("every cell has status infra", lambda c: all(c.statuses[i] is Status.INFRA for i in c.cells))
 CONTROL_SAME = Condition("the control shows the same signature", lambda case: case.control_state == "same")
 CONTROL_GREEN = Condition("the control is green in every cell", lambda case: case.control_state == "green")
@@ -143,7 +148,11 @@ ON_BASE = Condition("the base commit fails too", lambda case: case.rules_out(Fac
 PROJECTS = Condition(
     "nothing in the text leads elsewhere (an illegal access does, until another Triton fails too)", _is_projects
 )
-REPEATABLE = Condition("no repetition passed", lambda case: not _is_flaky(case))
+REPEATABLE = Condition(
+    "repeated at least 3 times, it failed every time",
+    lambda case: case.repeat is not None and case.repeat.failed == case.repeat.total >= PROVEN_TRIALS,
+)
+NO_LEAD = Condition("no changed factor with which it was not seen", lambda case: not _has_lead(case))
 OF_CACHE = cured_by("a fresh cache takes it away", Factor.FRESH_CACHE)
 OF_BASE = cured_by("it is not there on the base commit", Factor.BASE_COMMIT)
 OF_TRITON = cured_by("another Triton takes it away", Factor.TRITON)

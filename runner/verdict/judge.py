@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from types import MappingProxyType
 
@@ -16,6 +17,7 @@ from runner.verdict.cell_status import Weighed, weigh
 from runner.verdict.expectations import excuses, remarks
 
 NO_RACES: Mapping[str, Races] = MappingProxyType({})
+NOTHING_UNUSABLE: Mapping[str, str] = MappingProxyType({})
 
 
 def judge(
@@ -25,6 +27,7 @@ def judge(
     today: date,
     findings: Sequence[Finding] = (),
     races: Mapping[str, Races] = NO_RACES,
+    unusable: Mapping[str, str] = NOTHING_UNUSABLE,
 ) -> Verdict:
     """Judge every planned cell and the matrix.
 
@@ -38,6 +41,7 @@ def judge(
         today: the day on which expectations must hold.
         findings: the causes that experiments found, blockers first; passed on as they are.
         races: what became of tests in several threads at once, by cell id.
+        unusable: why what arrived of a cell is not among the results, by cell id; others without one were lost.
     """
     weighed = {
         cell.key.id: weigh(
@@ -48,6 +52,9 @@ def judge(
         )
         for cell in plan.cells
     }
+    for cell_id, why in unusable.items():
+        if weighed[cell_id].status is Status.NO_RESULT and cell_id not in results:
+            weighed[cell_id] = replace(weighed[cell_id], reason=why)
     cells = tuple(_cell_verdict(plan, cell_id, one, today) for cell_id, one in weighed.items())
     word = _word(cells)
     strangers = tuple(

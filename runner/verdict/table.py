@@ -19,6 +19,7 @@ from runner.verdict.conditions import (
     FLAKY,
     INFRA,
     LIKELY,
+    NO_LEAD,
     NOT_THREADS,
     OF_BASE,
     OF_BUILD,
@@ -213,7 +214,7 @@ TABLE: tuple[Row, ...] = (
     ),
     Row(
         "project",
-        (CONTROL_GREEN, PROJECTS, REPEATABLE),
+        (CONTROL_GREEN, PROJECTS, REPEATABLE, NO_LEAD),
         Cause.PROJECT,
         Proof(
             "its counts against those of the control, at most likely: no control covers all of Triton", control_counts

@@ -116,12 +116,21 @@ class TestWhose:
         assert alone(WRONG, repeat, control=(*GREEN, mark))[0] is Cause.PROJECT
 
     def test_the_projects_needs_the_control_in_every_cell(self) -> None:
-        cells = results(plan(), {"gil-o": WRONG})
-        found = attribute(plan(), cells, [contrasts(OFF, control=GREEN)])
+        both = plan(gils=(GilMode.ON, GilMode.OFF))
+        repeat = contrast(OFF, WRONG, Factor.REPEAT, ("", 1, 1), ("", 6, 6))
+        found = attribute(both, results(both, {"gil-o": WRONG}), [contrasts(OFF, repeat, control=GREEN)])
         assert {finding.cells: finding.cause for finding in found} == {
             (OFF,): Cause.PROJECT,
             (ON,): Cause.UNEXPLAINED,
         }
+
+    def test_the_projects_is_said_only_of_what_was_repeated_and_has_no_lead_left(self) -> None:
+        repeat = contrast(OFF, WRONG, Factor.REPEAT, ("", 1, 1), ("", 6, 6))
+        lead = contrast(OFF, WRONG, Factor.TRITON, ("3.3.1", 6, 6), ("3.7.0", 0, 1))
+        answered = contrast(OFF, WRONG, Factor.TRITON, ("3.3.1", 6, 6), ("3.7.0", 1, 1))
+        assert alone(WRONG, control=GREEN)[0] is Cause.UNEXPLAINED
+        assert alone(WRONG, repeat, lead, control=GREEN)[0] is Cause.UNEXPLAINED
+        assert alone(WRONG, repeat, answered, control=GREEN)[0] is Cause.PROJECT
 
     def test_an_illegal_access_is_the_projects_only_when_another_triton_fails_too(self) -> None:
         repeat = contrast(OFF, ILLEGAL, Factor.REPEAT, ("", 1, 1), ("", 6, 6))
