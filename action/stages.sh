@@ -25,7 +25,7 @@ cells() {
   # Another machine made the plan, so its path of the project is not ours.
   [[ "${MODE:?}" == all ]] || options+=(--root "${GITHUB_WORKSPACE:?}/${PROJECT_ROOT:-}")
   [[ "${INPUT_OFFLINE:-false}" != true ]] || options+=(--offline)
-  local cell status worst=0
+  local cell status worst=0 failed=()
   for cell in ${CELLS:-}; do # ids hold no blanks: the plan sees to it
     status=0
     echo "::group::$cell"
@@ -37,9 +37,21 @@ cells() {
       3) echo "::notice title=triton-compat::$cell has no result to tell" ;;
       *) echo "::error title=triton-compat::$cell could not be run (exit $status); see the log above" ;;
     esac
+    [[ $status != 1 ]] || failed+=(--cell "$cell")
     ((status <= worst)) || worst=$status
   done
+  look_into "${failed[@]}"
   [[ "$MODE" == all ]] || return "$worst"
+}
+
+# Why cells failed, one factor changed at a time. What is found goes with the results; that nothing could be found
+# out changes no verdict.
+look_into() {
+  if (($# == 0)) || [[ "${INPUT_BUDGET:?}" == 0 ]]; then return 0; fi
+  echo "::group::experiments"
+  tool experiment "$@" --budget "$INPUT_BUDGET" "${options[@]}" \
+    || echo "::notice title=triton-compat::the failures could not be looked into; see the log above"
+  echo "::endgroup::"
 }
 
 report() {

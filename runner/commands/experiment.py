@@ -29,6 +29,8 @@ from runner.plan.values import duration
 def run(options: argparse.Namespace) -> int:
     """Write contrasts.json of every failing cell; exit 0."""
     plan = read_plan(options.out)
+    if options.root is not None:
+        plan = plan.model_copy(update={"root": str(options.root.resolve())})
     results = read_results(plan, options.out)
     budget = _budget(options.budget)
     checkouts = Checkouts(Path(plan.root), options.out)
