@@ -20,7 +20,8 @@ UPSTREAM = frozenset(
     {Cause.STALE_CACHE, Cause.THREAD_SAFETY, Cause.TRITON_VERSION, Cause.PYTHON_ABI, Cause.COMPILER, Cause.TOOLCHAIN}
 )
 """Causes that may be Triton's; a report is made where the evidence does not rest on the project's code alone."""
-_MOST_TESTS = 5
+_CUT = "  [frames of pytest]"
+_SITE = re.compile(r"(?<=\")/[^\"]{1,1000}/site-packages/")
 _CACHE = "TRITON_CACHE_DIR"
 
 
@@ -188,7 +189,9 @@ def _report(case: Case) -> Iterator[str]:
     yield ""
     sample = case.sample
     if sample is not None:
-        yield fenced("\n".join(filter(None, (sample.stack, sample.message))) or sample.outcome.value)
+        yield fenced(
+            "\n".join(filter(None, (_short(sample.stack, case.plan.root), sample.message))) or "(nothing was said)"
+        )
         yield ""
     yield from _minimal(case)
     yield "## What was changed, one factor at a time"
@@ -204,6 +207,18 @@ def _report(case: Case) -> Iterator[str]:
     yield "## How often, and Triton alone"
     yield ""
     yield from _bullets(one for one in finding.evidence if one.kind in {"count", "control"})
+
+
+def _short(stack: str | None, root: str) -> str:
+    """A stack without the frames of pytest that a crash dump ends in, and without this machine's folders."""
+    kept: list[str] = []
+    for row in (stack or "").splitlines():
+        if row.startswith("  File ") and ("/_pytest/" in row or "/_triton_compat/" in row):
+            if kept and kept[-1] != _CUT:
+                kept.append(_CUT)
+            continue
+        kept.append(_SITE.sub("", row).replace(root.rstrip("/") + "/", ""))
+    return "\n".join(kept)
 
 
 def _bullets(evidence: Iterable[Evidence]) -> list[str]:
