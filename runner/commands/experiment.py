@@ -8,16 +8,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from runner.commands.index import open_index
+from runner.commands.index import Neighbours
 from runner.commands.results import contrasts_file, read_plan, read_results
-from runner.errors import TritonCompatError, UsageError
+from runner.errors import UsageError
 from runner.evidence.observed import Observer
 from runner.evidence.rulefile import built_in
 from runner.experiment.bench import Bench, UnavailableError
 from runner.experiment.candidates import World
 from runner.experiment.checkout import Checkouts
 from runner.experiment.conditions import Cache
-from runner.experiment.neighbours import has_neighbour, nearest, same_matrix
 from runner.experiment.stage import Known, Stage
 from runner.model.contrast import Contrasts
 from runner.model.plan import Plan, PlannedCell, PlannedEnvironment
@@ -29,69 +28,46 @@ from runner.plan.values import duration
 def run(options: argparse.Namespace) -> int:
     """Write contrasts.json of every failing cell; exit 0."""
     plan = read_plan(options.out)
-    if options.root is not None:
-        plan = plan.model_copy(update={"root": str(options.root.resolve())})
     results = read_results(plan, options.out)
-    budget = _budget(options.budget)
-    checkouts = Checkouts(Path(plan.root), options.out)
-    base = checkouts.resolve(options.base) if options.base else None
-    caches = _caches(options.cache)
-    rules = built_in()
-    observer = Observer(rules)
-    known = Known(
-        cells={cell.key.id: cell for cell in plan.cells},
-        observed={name: observer.observe(result) for name, result in results.items()},
-        rules=rules,
-    )
-    bench = Bench(plan, options.out, caches=caches, checkouts=checkouts, say=_say, offline=options.offline)
-    failing = _failing(plan, results, options.cell)
-    found = [_as_found(bench, known.cells[name]) for name in _passing(plan, results, options.cell) if caches]
-    found = [result for result in found if result.status is Status.FAIL]
-    if not failing and not found:
-        print(f"No cell fails{' with the cache as found' if caches else ''}, so there is nothing to look into.")
-        return 0
-    planned = tuple(one for one in plan.environments if one.unavailable is None)
-    neighbours = _Neighbours(plan, offline=options.offline)
-    for result in (*failing, *found):
-        cell = known.cells[result.cell.id]
-        new = neighbours.of(cell)
-        bench.environments.update({one.id: one for one in new})
-        world = World((*planned, *new), new=frozenset(one.id for one in new), base=base)
-        stage = Stage(
-            cell,
-            result,
-            known=known,
-            bench=bench,
-            world=world,
-            path=contrasts_file(options.out, cell.key.id),
-            left=_countdown(budget),
-            as_found=caches if result in found else None,
-        )
-        print(_summary(stage.run()))
+    known = _known(plan, results)
+    budget, caches = _budget(options.budget), _caches(options.cache)
+    with Checkouts(Path(plan.root), options.out) as checkouts:
+        base = checkouts.resolve(options.base) if options.base else None
+        bench = Bench(plan, options.out, caches=caches, checkouts=checkouts, say=_say, offline=options.offline)
+        failing = _failing(plan, results, options.cell)
+        found = [_as_found(bench, known.cells[name]) for name in _passing(plan, results, options.cell) if caches]
+        found = [result for result in found if result.status is Status.FAIL]
+        if not failing and not found:
+            print(f"No cell fails{' with the cache as found' if caches else ''}, so there is nothing to look into.")
+        neighbours = Neighbours(plan, offline=options.offline, say=_say)
+        for result in (*failing, *found):
+            cell = known.cells[result.cell.id]
+            stage = Stage(
+                cell,
+                result,
+                known=known,
+                bench=bench,
+                world=_world(bench, neighbours.of(cell), base),
+                path=contrasts_file(options.out, cell.key.id),
+                left=_countdown(budget),
+                as_found=caches if result in found else None,
+            )
+            print(_summary(stage.run()))
     return 0
 
 
-class _Neighbours:
-    """Other releases of Triton for cells whose Python has one in the plan alone; the index is asked when needed."""
+def _known(plan: Plan, results: dict[str, CellResult]) -> Known:
+    rules = built_in()
+    observer = Observer(rules)
+    observed = {name: observer.observe(result) for name, result in results.items()}
+    return Known(cells={cell.key.id: cell for cell in plan.cells}, observed=observed, rules=rules)
 
-    def __init__(self, plan: Plan, *, offline: bool) -> None:
-        self._plan = plan
-        self._offline = offline
-        self._known: dict[str, tuple[PlannedEnvironment, ...]] = {}
 
-    def of(self, cell: PlannedCell) -> tuple[PlannedEnvironment, ...]:
-        """Environments with the nearest older and newer Triton; empty, and it is said why, when they cannot be had."""
-        environment = self._plan.environment(cell.environment)
-        if environment.executable is not None or has_neighbour(self._plan, cell.key):
-            return ()
-        if environment.id not in self._known:
-            try:
-                file, index = same_matrix(self._plan), open_index(offline=self._offline)
-                self._known[environment.id] = nearest(self._plan, cell.key, file, index)
-            except TritonCompatError as error:
-                _say(f"{cell.key.id}: no other Triton is tried: {error.message}")
-                self._known[environment.id] = ()
-        return self._known[environment.id]
+def _world(bench: Bench, new: tuple[PlannedEnvironment, ...], base: str | None) -> World:
+    """What there is to change: the plan's environments, and those that it does not have."""
+    bench.environments.update({one.id: one for one in new})
+    planned = tuple(one for one in bench.plan.environments if one.unavailable is None)
+    return World((*planned, *new), new=frozenset(one.id for one in new), base=base)
 
 
 def _caches(directory: Path | None) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from runner.errors import UsageError
 
@@ -20,6 +21,14 @@ class Checkouts:
 
     root: Path
     out: Path
+
+    def __enter__(self) -> Self:
+        """Nothing is made before it is asked for."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the work trees away; git then knows of none."""
+        self.remove()
 
     def resolve(self, revision: str) -> str:
         """The commit that a revision names.

@@ -20,7 +20,8 @@ MOST_COMPARED = 12
 TRIES = 3
 """Runs without the failure after which it is looked for under the next likely conditions."""
 LEAST_COMPARED = 3
-"""Attempts with a cheap factor changed, also where fewer rule it out."""
+"""Attempts with a cheap factor or the commit changed, also where fewer rule it out."""
+_REPEATED = (Cost.HERE, Cost.CHECKOUT)
 NONE = Count(failed=0, total=0)
 
 
@@ -90,7 +91,7 @@ def next_run(
         answer = next_step(before, after, limit, tried)
         if answer is Answer.MORE:
             return candidate.before if before.total <= after.total else candidate.after
-        if before.failed and candidate.cost is Cost.HERE and after.total < LEAST_COMPARED:
+        if before.failed and candidate.cost in _REPEATED and after.total < LEAST_COMPARED:
             return candidate.after
         proven = proven or answer is Answer.CURED
     return None
