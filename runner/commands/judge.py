@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 
-from runner.commands.results import read_contrasts, read_plan, read_races, read_results
+from runner.commands.results import read_contrasts, read_plan, read_races, read_results, why_unusable
 from runner.verdict.attribution import attribute, notes_on_found
 from runner.verdict.judge import judge
 from runner.verdict.races import race_findings
@@ -19,7 +19,14 @@ def run(options: argparse.Namespace) -> int:
     findings = attribute(plan, results.values(), contrasts)
     races = read_races(plan, results, options.out)
     findings = (*findings, *race_findings(plan, races))
-    verdict = judge(plan, results, today=datetime.now(UTC).date(), findings=findings, races=races)
+    verdict = judge(
+        plan,
+        results,
+        today=datetime.now(UTC).date(),
+        findings=findings,
+        races=races,
+        unusable=why_unusable(plan, results, options.out),
+    )
     verdict = verdict.model_copy(update={"notes": (*verdict.notes, *notes_on_found(contrasts))})
     verdict.write(options.out / "verdict.json")
     print(verdict.sentence)

@@ -13,6 +13,8 @@ from runner.model.contrast import Contrasts
 from runner.model.plan import Plan, plan_sha
 from runner.model.race import Races
 from runner.model.result import CellResult
+from runner.model.verdict import Verdict
+from runner.verdict.cell_status import weigh
 
 
 def read_results(plan: Plan, out: Path) -> dict[str, CellResult]:
@@ -20,9 +22,45 @@ def read_results(plan: Plan, out: Path) -> dict[str, CellResult]:
     found = {}
     for cell in plan.cells:
         sha = plan_sha(cell, plan.environment(cell.environment))
-        if result := finished_result(out / "cells" / cell.key.id, sha):
+        result = finished_result(out / "cells" / cell.key.id, sha)
+        if result is not None and result.cell == cell.key:
             found[cell.key.id] = result
     return found
+
+
+def why_unusable(plan: Plan, results: Mapping[str, CellResult], out: Path) -> dict[str, str]:
+    """Why a result that lies there counts for nothing, by cell id: a lost job is another matter than a damaged file."""
+    reasons = {}
+    for cell in plan.cells:
+        path = out / "cells" / cell.key.id / "result.json"
+        if cell.key.id in results or not path.exists():
+            continue
+        try:
+            CellResult.read(path)
+        except DocumentError as error:
+            reasons[cell.key.id] = error.message
+        else:
+            reasons[cell.key.id] = f"{path} belongs to another plan; triton-compat cell {cell.key.id} makes it anew"
+    return reasons
+
+
+def read_verdict(plan: Plan, results: Mapping[str, CellResult], out: Path) -> Verdict:
+    """The verdict of an output folder, if it was made from this plan and these results.
+
+    Raises:
+        DocumentError: there is none, it is damaged, or results came, went or changed after it.
+    """
+    verdict = Verdict.read(out / "verdict.json")
+    judged = {cell.id: cell.counts for cell in verdict.cells}
+    weighed = {cell.key.id: weigh(cell.key, results.get(cell.key.id)).counts for cell in plan.cells}
+    if judged != weighed:
+        differ = [name for name in (weighed | judged) if judged.get(name) != weighed.get(name)]
+        raise DocumentError(
+            f"{out / 'verdict.json'} was not made from the plan and the results that are here now;"
+            f" they differ in {', '.join(differ[:3])}{f' and {len(differ) - 3} more cells' if differ[3:] else ''}.",
+            remedy="Run triton-compat judge, then this command again.",
+        )
+    return verdict
 
 
 def read_contrasts(plan: Plan, out: Path) -> tuple[Contrasts, ...]:

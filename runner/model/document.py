@@ -23,9 +23,14 @@ class Value(BaseModel):
 
 
 class Document(Value):
-    """A file with a versioned schema. A subclass sets `SCHEMA` to its version, for example `triton-compat/plan/1`."""
+    """A file with a versioned schema.
+
+    A subclass sets `SCHEMA` to its version, for example `triton-compat/plan/1`, and `WRITER` to the command that
+    writes it, for the sentence on what to do about a damaged one.
+    """
 
     SCHEMA: ClassVar[str]
+    WRITER: ClassVar[str] = "the stage that writes this file"
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -36,8 +41,10 @@ class Document(Value):
         """
         try:
             text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise DocumentError(f"{path} could not be read: {error}") from error
+        except OSError as error:
+            raise cls._refused(f"{path} could not be read: {error.strerror or error}") from error
+        except UnicodeDecodeError as error:
+            raise cls._refused(f"{path} is not text: {error}") from error
         return cls.parse(text, str(path))
 
     @classmethod
@@ -49,17 +56,22 @@ class Document(Value):
         """
         try:
             data = json.loads(text)
-        except ValueError as error:
-            raise DocumentError(f"{name} is not JSON: {error}") from error
+        except (ValueError, RecursionError) as error:  # brackets within brackets, a hundred thousand deep
+            raise cls._refused(f"{name} is not JSON: {error}") from error
         found = data.pop("schema", None) if isinstance(data, dict) else None
         if found != cls.SCHEMA:
-            raise DocumentError(f"{name} has schema {found!r}; this version of triton-compat reads {cls.SCHEMA!r}.")
+            raise cls._refused(f"{name} has schema {found!r:.100}; this triton-compat reads {cls.SCHEMA!r}.")
         try:
             return cls.model_validate(data)
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise DocumentError(f"{name} does not fit {cls.SCHEMA}: {where}: {first['msg']}") from error
+            where = f"{'.'.join(map(str, first['loc'])):.200}: " if first["loc"] else ""
+            what = first["msg"].removeprefix("Value error, ")
+            raise cls._refused(f"{name} does not fit {cls.SCHEMA}: {where}{what:.300}") from error
+
+    @classmethod
+    def _refused(cls, message: str) -> DocumentError:
+        return DocumentError(message, remedy=f"Run {cls.WRITER} again with this version of triton-compat.")
 
     def to_json(self) -> str:
         """The document as it stands in its file: indented, in the order of its fields, `schema` first."""

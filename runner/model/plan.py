@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from runner.model.cell import CellKey
+from runner.model.cell import CellKey, is_safe_id
 from runner.model.document import Document, Value
 from runner.model.words import GilMode
 
@@ -198,6 +198,7 @@ class Plan(Document):
     """
 
     SCHEMA: ClassVar[str] = "triton-compat/plan/1"
+    WRITER: ClassVar[str] = "triton-compat plan or nox -s matrix"
 
     matrix: str
     matrix_file: str
@@ -212,12 +213,34 @@ class Plan(Document):
     jobs: tuple[Job, ...] = ()
     expectations: tuple[Expectation, ...] = ()
 
+    @classmethod
+    def parse(cls, text: str, name: str) -> Self:
+        """As for every document; ids of environments, which become names of folders, lead nowhere else."""
+        plan = super().parse(text, name)
+        for environment in plan.environments:
+            if not is_safe_id(environment.id):
+                raise cls._refused(f"{name}: environment id {environment.id!r:.200} is no file name")
+        return plan
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Self:
+        """Every later stage relies on this; a file that was edited or merged by hand may not keep it."""
+        environments = [environment.id for environment in self.environments]
+        cells = [cell.key.id for cell in self.cells]
+        for kind, ids in (("environment", environments), ("cell", cells)):
+            if len(set(ids)) < len(ids):
+                raise ValueError(f"{kind} {next(one for one in ids if ids.count(one) > 1)!r:.200} is there twice")
+        for cell in self.cells:
+            if cell.environment not in environments:
+                raise ValueError(f"cell {cell.key.id} needs environment {cell.environment!r:.200}, which is not there")
+        return self
+
     def cell(self, cell_id: str) -> PlannedCell | None:
         """The cell with that id, or None."""
         return next((cell for cell in self.cells if cell.key.id == cell_id), None)
 
     def environment(self, environment_id: str) -> PlannedEnvironment:
-        """The environment with that id; KeyError when the plan is inconsistent."""
+        """The environment with that id; KeyError for one that the plan does not have."""
         for environment in self.environments:
             if environment.id == environment_id:
                 return environment

@@ -152,6 +152,7 @@ class CellResult(Document):
     """
 
     SCHEMA: ClassVar[str] = "triton-compat/result/1"
+    WRITER: ClassVar[str] = "triton-compat cell with the id of this cell"
 
     cell: CellKey
     environment: ObservedEnvironment | None = None

@@ -65,6 +65,7 @@ class Verdict(Document):
     """
 
     SCHEMA: ClassVar[str] = "triton-compat/verdict/1"
+    WRITER: ClassVar[str] = "triton-compat judge"
 
     verdict: VerdictWord
     sentence: str

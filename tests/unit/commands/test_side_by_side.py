@@ -16,7 +16,7 @@ import pytest
 from runner.commands.side_by_side import choose_jobs, jobs_option, run_side_by_side
 from runner.execution.gpus import GpuState, Survey
 from runner.model.cell import CellKey
-from runner.model.plan import GpuNeed, Plan, PlannedCell, Settings
+from runner.model.plan import GpuNeed, Plan, PlannedCell, PlannedEnvironment, Settings
 from runner.model.words import GilMode
 
 RUN = """
@@ -53,7 +53,7 @@ def planned(*needs: GpuNeed) -> Plan:
         created="now",
         tool="0",
         gil_modes=(GilMode.ON,),
-        environments=(),
+        environments=(PlannedEnvironment(id="e", python="3.12", triton=None, torch=None, fingerprint="f"),),
         cells=cells,
     )
 
