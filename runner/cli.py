@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from runner import __version__, commands
 from runner.errors import FileRefusedError, InterruptedRunError, TritonCompatError, UsageError
@@ -23,6 +23,9 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(UsageError.exit_code, f"{self.prog}: {message}\n")
+
+
+_Subparsers: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,7 +75,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_stages(subparsers)
+    _add_questions(subparsers)
+    _add_github(subparsers)
+    return parser
 
+
+def _add_stages(subparsers: _Subparsers) -> None:
+    """The stages of a run, in their order."""
     plan = _command(subparsers, "plan", "Expand a matrix file, pin every version, decide what is available.")
     plan.add_argument("matrix", type=Path, help="the matrix file")
     plan.add_argument("--offline", action="store_true", help="use what the caches hold and ask no network")
@@ -104,6 +114,10 @@ def build_parser() -> argparse.ArgumentParser:
 
     _command(subparsers, "judge", "Results to verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL.")
     _command(subparsers, "report", "Render report.md, report.html, matrix.svg and junit.xml, and print the table.")
+
+
+def _add_questions(subparsers: _Subparsers) -> None:
+    """What a person asks of a finding, of an environment, of a machine."""
     repro = _command(subparsers, "repro", "The commands that show a finding again, and a report that is ready to file.")
     repro.add_argument("finding", help="its id in verdict.json, or the beginning of it")
     repro.add_argument("--cell", metavar="ID", help="show it in this cell (default: the first that was looked into)")
@@ -113,6 +127,19 @@ def build_parser() -> argparse.ArgumentParser:
     bisect.add_argument("cell", help="id of a cell that failed")
     bisect.add_argument("test", nargs="?", help="id of a test that failed there (default: one of the commonest root)")
     bisect.add_argument("--offline", action="store_true", help="plan and install from caches alone")
+    audit = _command(subparsers, "audit", "Every extension module of an environment, and what it does to the GIL.")
+    audit.add_argument(
+        "python", nargs="?", help="a Python, a folder, or the id of an environment made here (default: this Python)"
+    )
+    audit.add_argument("--cache", type=Path, action="append", default=[], help="also modules compiled into this folder")
+    audit.add_argument("--json", action="store_true", help="print JSON")
+    audit.add_argument("--strict", action="store_true", help="exit 1 when a module switches the GIL on")
+    _command(subparsers, "schema", "Print the JSON Schema of matrix files, for editors.")
+    _command(subparsers, "doctor", "What this machine has and lacks, and what to do about it.")
+
+
+def _add_github(subparsers: _Subparsers) -> None:
+    """What a job on GitHub needs."""
     gather = _command(subparsers, "gather", "Bring results that other machines uploaded into the output folder.")
     gather.add_argument("downloads", type=Path, help="the folder with one folder for each downloaded artifact")
     publish = _command(subparsers, "publish", "Write comment, job summary and outputs on GitHub; exits as judge does.")
@@ -128,19 +155,9 @@ def build_parser() -> argparse.ArgumentParser:
     publish.add_argument("--check", action="store_true", help="also write a check run")
     publish.add_argument("--no-annotations", dest="annotations", action="store_false", help="no marks at failing lines")
     publish.add_argument("--strict", action="store_true", help="exit 20 when a PASS could not be published")
-    audit = _command(subparsers, "audit", "Every extension module of an environment, and what it does to the GIL.")
-    audit.add_argument(
-        "python", nargs="?", help="a Python, a folder, or the id of an environment made here (default: this Python)"
-    )
-    audit.add_argument("--cache", type=Path, action="append", default=[], help="also modules compiled into this folder")
-    audit.add_argument("--json", action="store_true", help="print JSON")
-    audit.add_argument("--strict", action="store_true", help="exit 1 when a module switches the GIL on")
-    _command(subparsers, "schema", "Print the JSON Schema of matrix files, for editors.")
-    _command(subparsers, "doctor", "What this machine has and lacks, and what to do about it.")
-    return parser
 
 
-def _command(subparsers: argparse._SubParsersAction[_Parser], name: str, summary: str) -> argparse.ArgumentParser:
+def _command(subparsers: _Subparsers, name: str, summary: str) -> argparse.ArgumentParser:
     parser = subparsers.add_parser(name, help=summary, description=summary, allow_abbrev=False)
     parser.add_argument("--out", type=Path, default=OUT, help="the output folder (default: %(default)s)")
     return parser
