@@ -25,7 +25,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(UsageError.exit_code, f"{self.prog}: {message}\n")
 
 
-_Subparsers: TypeAlias = "argparse._SubParsersAction[_Parser]"
+_Subparsers: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001 - argparse has no public name for it
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -71,7 +71,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line, so that tests and documents can read it."""
-    parser = _Parser(prog="triton-compat", description=__doc__, allow_abbrev=False)
+    parser = _Parser(
+        prog="triton-compat",
+        description="A project's Triton tests over Python, GIL mode and Triton, and why a cell fails.",
+        allow_abbrev=False,
+    )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
