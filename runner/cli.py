@@ -116,7 +116,8 @@ def _add_stages(subparsers: _Subparsers) -> None:
     experiment.add_argument("--cache", type=Path, metavar="DIR", help="also look at what fails with this Triton cache")
     experiment.add_argument("--offline", action="store_true", help="install from caches alone")
 
-    _command(subparsers, "judge", "Results to verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL.")
+    judge = _command(subparsers, "judge", "Results to verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL.")
+    judge.add_argument("--baseline", type=Path, metavar="DIR", help="output folder of an earlier run to compare with")
     _command(subparsers, "report", "Render report.md, report.html, matrix.svg and junit.xml, and print the table.")
 
 
