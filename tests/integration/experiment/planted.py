@@ -76,7 +76,7 @@ def test_planted():
         """
 def test_planted():
     import triton.language as tl
-    assert callable(tl._experimental_make_tensor_descriptor)
+    assert tl._experimental_make_tensor_descriptor is not None
 """,
         Cause.TRITON_VERSION,
     ),
@@ -85,17 +85,7 @@ def test_planted():
         """
 def test_planted():
     import triton.language as tl
-    assert callable(tl.make_tensor_descriptor)
-""",
-        Cause.TRITON_VERSION,
-    ),
-    Planted(
-        "cache_file_name",
-        """
-import inspect
-def test_planted():
-    import triton.runtime.build as build
-    assert "EXT_SUFFIX" in inspect.getsource(build), "the cached module has no ABI in its name"
+    assert tl.make_tensor_descriptor is not None
 """,
         Cause.TRITON_VERSION,
     ),
