@@ -9,7 +9,7 @@ from pathlib import Path
 
 from runner.commands.results import read_contrasts, read_plan, read_races, read_results, why_unusable
 from runner.model.result import CellResult
-from runner.verdict.attribution import attribute, notes_on_found
+from runner.verdict.attribution import attribute, notes_on_found, notes_on_unfinished
 from runner.verdict.baseline import baseline_notes
 from runner.verdict.compare import compare
 from runner.verdict.judge import judge
@@ -32,7 +32,8 @@ def run(options: argparse.Namespace) -> int:
         races=races,
         unusable=why_unusable(plan, results, options.out),
     )
-    notes = (*verdict.notes, *notes_on_found(contrasts), *_since(options.baseline, results))
+    notes = (*verdict.notes, *notes_on_found(contrasts), *notes_on_unfinished(contrasts))
+    notes = (*notes, *_since(options.baseline, results))
     verdict = verdict.model_copy(update={"notes": notes})
     verdict.write(options.out / "verdict.json")
     print(verdict.sentence)

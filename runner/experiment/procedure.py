@@ -74,6 +74,8 @@ def next_run(
         impossible: conditions that cannot be had on this machine.
     """
     repeated = counts.get(start.conditions, NONE)
+    if repeated.other == repeated.total >= LEAST_REPEATS:  # it fails in another way each time
+        return None
     if repeated.total < (LEAST_REPEATS if start.certain else MOST_REPEATS) and not _is_settled(start, repeated):
         return start.conditions
     if not repeated.failed:  # no contrast can start from a failure that is not there

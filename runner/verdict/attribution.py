@@ -147,6 +147,21 @@ def notes_on_found(contrasts: Iterable[Contrasts]) -> tuple[str, ...]:
     )
 
 
+def notes_on_unfinished(contrasts: Iterable[Contrasts]) -> tuple[str, ...]:
+    """What experiments could not do, one sentence for each cell: a finding that cannot tell may need it."""
+    return tuple(
+        f"Experiments of {document.cell}: {document.unfinished[0]}"
+        + (
+            f" (and {len(document.unfinished) - 1} more, see its contrasts.json)"
+            if len(document.unfinished) > 1
+            else ""
+        )
+        + "."
+        for document in sorted(contrasts, key=lambda one: one.cell)
+        if document.unfinished
+    )
+
+
 def findings_of_cell(findings: Sequence[Finding], cell: str) -> tuple[Finding, ...]:
     """Those findings that cover a cell."""
     return tuple(finding for finding in findings if cell in finding.cells)

@@ -56,7 +56,8 @@ def test_a_race_of_the_projects_own_is_the_projects(matrix: Callable[[str], Matr
     lost, evicted = finding_of(verdict, "count_every_use"), finding_of(verdict, "get_kernels")
     assert (lost.cause, evicted.cause) == (Cause.PROJECT, Cause.PROJECT)
     assert lost.confidence is evicted.confidence is Confidence.LIKELY
-    assert re.search(r"off (\d+) of \1 failed, on 0 of \d+ failed; the GIL decides it, proven", said(lost))
+    # On a busy machine a count is sometimes not lost, so that the counts may make it likely instead of proven.
+    assert re.search(r"off \d+ of \d+ failed, on 0 of \d+ failed; the GIL (likely )?decides it", said(lost))
     assert "Workaround 'run with PYTHON_GIL=1' was run: 0 of" in said(lost)
     assert "the GIL is ruled out as the cause" in said(evicted)
     assert "so it is the project's own" in said(lost)

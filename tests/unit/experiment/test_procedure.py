@@ -114,6 +114,13 @@ def test_a_failure_that_comes_and_goes_gets_a_rate_and_few_runs() -> None:
     assert seen[True] >= 17
 
 
+def test_what_fails_in_another_way_each_time_is_given_up_soon() -> None:
+    counts = {ALONE: Count(failed=0, other=5, total=5)}
+    assert next_run(Start(ALONE, certain=False), candidates(ALONE, WORLD), counts) is None
+    counts = {ALONE: Count(failed=0, other=4, total=4)}
+    assert next_run(Start(ALONE, certain=False), candidates(ALONE, WORLD), counts) == ALONE
+
+
 def test_a_certain_failure_of_the_project_costs_few_runs() -> None:
     _, _, counts = investigate(lambda _: 1.0)
     assert sum(count.total for count in counts.values()) <= 16
