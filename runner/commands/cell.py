@@ -17,7 +17,7 @@ from runner.environment.environments import make_environment
 from runner.errors import EnvironmentFailedError, InterpreterError, UsageError
 from runner.execution.cell import finished_result, run_cell
 from runner.model.document import write_whole
-from runner.model.plan import Plan, PlannedCell, plan_sha
+from runner.model.plan import Plan, PlannedCell, PlannedEnvironment, plan_sha
 from runner.model.result import CellResult, GilState
 from runner.model.words import Status
 from runner.report.events import CellStarted, EnvironmentFinished, EnvironmentStarted
@@ -49,13 +49,21 @@ def run(options: argparse.Namespace) -> int:
     with board:
         teller = Teller(board, cell.key.id)
         result = finished_result(folder, sha)
-        if result is not None and result.status is Status.INFRA:  # the machine, or another one, may be well now
+        if result is not None and _may_differ_now(result, plan.environment(cell.environment)):
             result = None
         kept = result is not None
         if result is None:
             result = _run(plan, cell, options, folder, teller)
         teller.finish(result, kept=kept)
     return STATUSES.get(result.status, CANNOT_TELL)
+
+
+def _may_differ_now(result: CellResult, environment: PlannedEnvironment) -> bool:
+    """Whether a result tells of the machine rather than of the tests: it, or another one, may be well now."""
+    if result.status is Status.INFRA:
+        return True
+    never_came_up = result.status in {Status.UNAVAILABLE, Status.NO_RESULT} and result.environment is None
+    return never_came_up and environment.unavailable is None
 
 
 def _run(plan: Plan, cell: PlannedCell, options: argparse.Namespace, folder: Path, teller: Teller) -> CellResult:

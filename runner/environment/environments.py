@@ -16,7 +16,7 @@ from runner.environment.installation import install
 from runner.environment.interpreters import find_interpreter
 from runner.environment.lock import FolderLock
 from runner.environment.places import Places
-from runner.environment.probe import probe
+from runner.environment.probe import Interpreter, probe
 from runner.environment.progress import Progress, silent
 from runner.environment.projects import sources_of
 from runner.environment.stamp import Stamp, UsedInterpreter, read_stamp
@@ -24,6 +24,9 @@ from runner.errors import EnvironmentFailedError, InterpreterError
 from runner.model.cell import PythonBuild
 from runner.model.document import write_whole
 from runner.model.plan import PlannedEnvironment
+
+_OLDEST = (3, 9)
+"""What the worker in the tested environment runs on; Tritons for older Pythons are not made any more."""
 
 _locks: dict[Path, FolderLock] = {}
 """Shared locks of the environments that this process uses; they end with it, however it ends."""
@@ -187,11 +190,17 @@ def _make(
     stamp.write(folder / STAMP)
 
 
+def _refuse_old(interpreter: Interpreter) -> None:
+    if tuple(map(int, interpreter.version.split(".")[:2])) < _OLDEST:
+        oldest = ".".join(map(str, _OLDEST))
+        raise InterpreterError(f"is Python {interpreter.version}, and tests run on {oldest} or later")
+
+
 def _named(environment: PlannedEnvironment, executable: str, root: Path, started: float) -> ReadyEnvironment:
     """A Python that the matrix file names: run to see that it works, and otherwise used as it is."""
     python = Path(shutil.which(executable) or root / executable)
     try:
-        probe(python, "named in the matrix file")
+        _refuse_old(probe(python, "named in the matrix file"))
     except InterpreterError as error:
         raise InterpreterError(
             f"{python}, which the environment {environment.id} names, cannot be used: it {error.message}",

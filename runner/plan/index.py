@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
+import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -47,6 +50,15 @@ def index_url(environ: Mapping[str, str]) -> str:
     return pypi_simple.PYPI_SIMPLE_ENDPOINT
 
 
+def _why_unwritable(folder: Path) -> str | None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return None
+    except OSError as error:
+        return error.strerror or str(error)
+
+
 class PackageIndex:
     """Pages of an index in the simple API (JSON; HTML where the index has nothing else). Safe to share by threads.
 
@@ -86,8 +98,17 @@ class PackageIndex:
             )
         self.url = url
         self.offline = offline
-        self.cache_folder = (cache or platformdirs.user_cache_path("triton-compat") / "index").absolute()
         self.notices: list[str] = []
+        self.cache_folder = (cache or platformdirs.user_cache_path("triton-compat") / "index").absolute()
+        if not offline and (problem := _why_unwritable(self.cache_folder)) is not None:
+            # Containers often have no writable home; that costs time at every plan, and is no reason not to plan.
+            instead = tempfile.mkdtemp(prefix="triton-compat-index-")
+            weakref.finalize(self, shutil.rmtree, instead, ignore_errors=True)
+            self.notices.append(
+                f"The cache {self.cache_folder} cannot be written ({problem}), so nothing is kept for the next plan;"
+                " XDG_CACHE_HOME names another place."
+            )
+            self.cache_folder = Path(instead)
         self.session = requests.Session()
         policy = Retry(
             total=retries,

@@ -265,6 +265,18 @@ def test_a_named_python_is_used_as_it_is(planned: Planned, python313: Interprete
     assert not (tmp_path / "store").exists()
 
 
+def test_a_named_python_that_is_too_old_is_refused_by_its_version(planned: Planned, tmp_path: Path) -> None:
+    script = tmp_path / "python"
+    says = (
+        '{"executable": "/bin/sh", "implementation": "CPython", "version": "3.8.18", "free_threaded": false,'
+        ' "soabi": "", "headers": true, "lacks": []}'
+    )
+    script.write_text(f"#!/bin/sh\necho 'triton-compat-interpreter:{says}'\n")
+    script.chmod(0o755)
+    with pytest.raises(InterpreterError, match=r"it is Python 3\.8\.18, and tests run on 3\.9 or later"):
+        make_environment(planned(executable=str(script)), root=tmp_path, store=tmp_path / "store")
+
+
 def test_a_named_python_that_is_not_there(planned: Planned, tmp_path: Path) -> None:
     wanted = planned(id="conda", executable="envs/missing/bin/python")
     with pytest.raises(InterpreterError) as caught:

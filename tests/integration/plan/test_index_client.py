@@ -180,3 +180,13 @@ def test_credentials_go_to_the_index_and_are_not_kept_on_disk(small_index: Small
     assert [path for path in tmp_path.rglob("*.json") if "s3cret" in path.read_text()] == []
     index.session.get(small_index.url.replace("127.0.0.1", "localhost") + "demo/")
     assert "Authorization" not in small_index.headers[-1]
+
+
+def test_a_cache_that_cannot_be_written_is_said_and_costs_no_plan(small_index: SmallIndex, tmp_path: Path) -> None:
+    small_index.publish("demo-1.0-py3-none-any.whl")
+    (tmp_path / "home").write_text("a file, so that nothing can be made below it, whoever runs this test")
+    index = client(small_index, tmp_path / "home" / "cache")
+    assert [file.filename for file in index.page("demo").files] == ["demo-1.0-py3-none-any.whl"]
+    (notice,) = index.notices
+    assert notice.startswith(f"The cache {tmp_path}/home/cache cannot be written (Not a directory)")
+    assert "XDG_CACHE_HOME" in notice
