@@ -11,7 +11,6 @@ from runner.model.result import CellResult, GilState, ObservedEnvironment
 from runner.model.words import Status
 from tests.unit.verdict.building import GOOD, plan, result
 
-
 OBSERVED = ObservedEnvironment(python="3.13.5", build="b", soabi=None, executable="/p", triton=None, torch=None)
 
 
