@@ -177,9 +177,20 @@ class Case:
         )
 
     def cure(self, factor: Factor, *, not_to: str = "") -> Effect | None:
-        """The surest effect of a factor, changed to something else than `not_to`, that takes the failure away."""
+        """The surest effect of a factor, changed to something else than `not_to`, that takes the failure away.
+
+        A failure that comes and goes by itself is also gone by chance, and many factors are tried: it takes a proof.
+        """
         cures = [e for e in self.effects if e.factor is factor and e.cures and e.after_value != not_to]
+        if self.comes_and_goes:
+            cures = [e for e in cures if e.strength.confidence is Confidence.PROVEN]
         return min(cures, key=lambda e: (_RANK[e.strength.confidence], e.strength.p, e.after_value), default=None)
+
+    @property
+    def comes_and_goes(self) -> bool:
+        """Whether repetitions under the same conditions both failed and passed."""
+        repeat = self.repeat
+        return repeat is not None and 0 < repeat.failed < repeat.total - repeat.other
 
     def rules_out(self, factor: Factor) -> Effect | None:
         """The effect that shows that a factor is not needed for the failure, or None."""

@@ -110,6 +110,8 @@ def _meaning(case: Case, effect: Effect) -> str:
     p = f"p = {effect.strength.p:.2g}"
     if effect.strength.confidence is Confidence.PROVEN:
         return f"{subject} decides it, proven ({p}, threshold {PROVEN_P})"
+    if effect.cures and case.comes_and_goes:
+        return f"this may be chance, for it comes and goes by itself ({p}, threshold {PROVEN_P})"
     if effect.cures:
         return f"{subject} likely decides it ({p} by processes, {effect.strength.p_attempts:.2g} by attempts)"
     if effect.rules_out:

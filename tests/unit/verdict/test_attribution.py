@@ -132,6 +132,15 @@ class TestWhose:
         assert alone(WRONG, repeat, lead, control=GREEN)[0] is Cause.UNEXPLAINED
         assert alone(WRONG, repeat, answered, control=GREEN)[0] is Cause.PROJECT
 
+    def test_what_comes_and_goes_by_itself_is_put_down_to_no_factor_without_a_proof(self) -> None:
+        repeat = contrast(OFF, WRONG, Factor.REPEAT, ("", 1, 1), ("", 4, 10))
+        chance = contrast(OFF, WRONG, Factor.BUILD, ("3.13t", 5, 11), ("3.13", 0, 10))
+        proof = contrast(OFF, WRONG, Factor.BUILD, ("3.13t", 12, 20), ("3.13", 0, 20))
+        cause, _, words = alone(WRONG, repeat, chance, control=GREEN)
+        assert cause is Cause.FLAKY
+        assert "this may be chance" in words
+        assert alone(WRONG, repeat, proof, control=GREEN)[0] is Cause.PYTHON_ABI
+
     def test_an_illegal_access_is_the_projects_only_when_another_triton_fails_too(self) -> None:
         repeat = contrast(OFF, ILLEGAL, Factor.REPEAT, ("", 1, 1), ("", 6, 6))
         same = contrast(OFF, ILLEGAL, Factor.TRITON, ("3.3.1", 6, 6), ("3.7.0", 6, 6))

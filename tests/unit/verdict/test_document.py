@@ -52,8 +52,9 @@ tried (Bonferroni).
 A failure that is certain is proven by {repeats_needed(1)} of {repeats_needed(1)} against 0 of {repeats_needed(1)} when one
 factor was tried, and by {repeats_needed(8)} of {repeats_needed(8)} against 0 of {repeats_needed(8)} when eight were.
 An attempt that failed in another way on the changed side counts as failed: it does not show a cure. Skipped tests count
-as nothing. Where a failure was repeated under the same conditions, the repetitions stand in for the run that was looked
-at because it failed. A factor is ruled out when the same root is there with the factor changed. Rates come with the
+as nothing. Of a failure that comes and goes by itself only a proven contrast counts, for it is also gone by chance.
+Where a failure was repeated under the same conditions, the repetitions stand in for the run that was looked at because
+it failed. A factor is ruled out when the same root is there with the factor changed. Rates come with the
 Clopper-Pearson interval at 95 %, and with the number of repeats that show the failure at least once with 95 %.
 
 ## Whose
