@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from runner.evidence.rulefile import built_in
-from runner.evidence.signatures import Rules, attempt_text, ends_of
+from runner.evidence.signatures import Category, Rules, attempt_text, ends_of
 from runner.evidence.trace import Frame, bounded, crashed_thread, frames, last_exception
 from runner.model.result import Attempt
 from runner.model.words import Outcome
@@ -88,7 +88,10 @@ class Roots:
             return RootKey(signature, "", ends[0] if ends else "crashed", _labels(_died_in(crashed_thread(stack))), "")
         exception, said = _exception(stack, bounded(attempt.message or ""))
         inner = _telling(frames(stack), known=bool(signature) or exception in _IMPORT_ERRORS)
-        return RootKey(signature, exception, "", _labels(inner), "" if signature else normal(said))
+        says_it_all = (
+            match is not None and match.rule.categories[0] is not Category.API
+        )  # which name went is told apart
+        return RootKey(signature, exception, "", _labels(inner), "" if says_it_all else normal(said))
 
 
 def _exception(stack: str, message: str) -> tuple[str, str]:

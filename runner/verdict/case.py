@@ -248,7 +248,7 @@ def pool(sides: Iterable[tuple[str, Side]]) -> Count:
 def _of_sibling(side: Side, repeats: Mapping[str, Side]) -> Side:
     """What a sibling cell shows: where the same failure was repeated there, the repetitions."""
     cell = side.source.removeprefix("sibling cell ")
-    again = repeats.get(cell) if cell != side.source else None
+    again = repeats.get(cell) if cell != side.source and side.count.failed else None
     return side if again is None else again.model_copy(update={"value": side.value, "source": side.source})
 
 

@@ -140,3 +140,13 @@ def test_a_long_text_keeps_its_start_and_its_end() -> None:
     text = bounded("start" + "x" * 10_000_000 + "end")
     assert text.startswith("start")
     assert text.endswith("end")
+
+
+def test_two_names_that_went_are_two_roots() -> None:
+    def gone(name: str) -> Attempt:
+        said = f"AttributeError: module 'triton.language' has no attribute '{name}'"
+        return Attempt(outcome=Outcome.FAILED, message=said, stack=said)
+
+    one, other = fingerprint(gone("make_tensor_descriptor")), fingerprint(gone("_experimental_descriptor"))
+    assert one.signature == other.signature != ""
+    assert one.id != other.id
