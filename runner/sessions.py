@@ -177,5 +177,7 @@ def _known_plan(matrix: Path, out: Path, *, make: bool) -> Plan | None:
         subprocess.run([sys.executable, "-m", "runner", "plan", str(matrix), "--out", str(out)], check=False)
     try:
         return Plan.read(out / "plan.json")
-    except DocumentError:  # the session `matrix` makes it anew; until then there are no cells to name
+    except DocumentError as error:  # the session `matrix` makes it anew; until then there are no cells to name
+        if make and (out / "plan.json").exists():
+            _say(f"triton-compat: no cells are listed. {error}")
         return None

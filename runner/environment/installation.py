@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from packaging.utils import canonicalize_name, parse_wheel_filename
@@ -57,21 +57,33 @@ def install(
     if made.code != 0:
         raise _failed(f"uv venv with {interpreter.executable}", made)
     python = folder / "bin" / "python"
-    with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent, ignore_cleanup_errors=True) as scratch:
+    with _scratch(folder) as scratch:
         if pins:
-            requirements = Path(scratch) / "requirements.txt"
+            requirements = scratch / "requirements.txt"
             requirements.write_text("".join(map(_requirement, pins)), encoding="utf-8")
             _install_pins(python, requirements, pins, progress=progress, offline=offline, inherit=inherit)
         expected = {str(canonicalize_name(pin.name)): pin.version for pin in pins}
         for number, project in enumerate(local):
             progress(f"building {project}")
-            wheel = build_wheel(project, python, Path(scratch) / str(number), offline=offline)
+            wheel = build_wheel(project, python, scratch / str(number), offline=offline)
             finished = run_uv("pip", "install", *_options(python), wheel, timeout=600, offline=True, inherit=[inherit])
             if finished.code != 0:
                 raise _failed(f"installing {wheel.name}", finished)
             name, version, *_ = parse_wheel_filename(wheel.name)
             expected[str(name)] = str(version)
     _prove(python, expected)
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """A folder beside the environment's, under a name that its lock gives to one maker: what a kill left is found."""
+    scratch = folder.with_name(f".making-{folder.name}")
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _requirement(pin: Pin) -> str:

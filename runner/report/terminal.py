@@ -203,9 +203,12 @@ def _findings(verdict: Verdict) -> Iterator[RenderableType]:
 
 
 def _failures(grid: Grid) -> Iterator[RenderableType]:
-    left = _TESTS_IN_ALL
+    left, unseen = _TESTS_IN_ALL, 0
     for one in grid.lines:
         tests = list(phrases.failures(one))
+        if tests and not left:
+            unseen += 1
+            continue
         shown = tests[: min(_TESTS_PER_CELL, left)]
         left -= len(shown)
         if tests:
@@ -217,6 +220,8 @@ def _failures(grid: Grid) -> Iterator[RenderableType]:
             yield _inset(Text(phrases.attempts_in_words(test) + (f": {message}" if message else ""), "red"), 4)
         if len(tests) > len(shown):
             yield _inset(Text(f"and {len(tests) - len(shown)} more", "dim"))
+    if unseen:
+        yield Text(f"and {unseen} more cell{'' if unseen == 1 else 's'} with tests that went wrong", "dim")
 
 
 def _races(plan: Plan, races: Mapping[str, Races]) -> Iterator[RenderableType]:

@@ -221,6 +221,16 @@ def test_killed_while_making_nothing_half_made_is_used(
     assert changes_since_made(made.folder) is None
 
 
+def test_what_a_killed_maker_left_beside_it_goes_with_the_next_one(
+    planned: Planned, only313: Places, tmp_path: Path
+) -> None:
+    left = tmp_path / ".making-py3.13-demo" / "0"
+    left.mkdir(parents=True)
+    (left / "half-1.0-py3-none-any.whl").write_text("half")
+    make_environment(planned(PLUGGY), root=tmp_path, store=tmp_path, places=only313)
+    assert not list(tmp_path.glob(".making-*"))
+
+
 def test_two_runs_make_it_once_and_a_used_one_is_not_replaced(
     planned: Planned, python313: Interpreter, only313: Places, tmp_path: Path
 ) -> None:

@@ -53,6 +53,18 @@ def test_many_columns_are_cut_into_tables_that_fit(make: Any) -> None:
     assert text.count("pass 16") == 20
 
 
+def test_hundreds_of_failing_cells_are_counted_once_enough_were_named(make: Any) -> None:
+    keys = [make.key("3.13t", "off", f"3.{minor}.0") for minor in range(30)]
+    bad = [make.test(f"tests/test_a.py::test_{number}", make.Outcome.FAILED) for number in range(6)]
+    results = {key.id: make.result(key, bad, make.Status.FAIL) for key in keys}
+    plan = make.plan(keys)
+    out = io.StringIO()
+    Console(file=out, width=100).print(summary(plan, results, judge(plan, results, today=make.TODAY)))
+    text = out.getvalue()
+    assert text.count("tests/test_a.py::test_0") == text.count("and 1 more") - text.count("and 1 more cell") == 8
+    assert "and 22 more cells with tests that went wrong" in text
+
+
 def test_a_console_without_unicode_gets_plain_marks(quickstart: Any) -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii", errors="strict")
