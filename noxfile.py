@@ -120,6 +120,13 @@ def e2e(session: nox.Session) -> None:
 
 
 @nox.session
+def experiments(session: nox.Session) -> None:
+    """Whole experiments on planted causes and races, minutes each; arguments after -- go to pytest."""
+    _install_development(session)
+    session.run("pytest", "tests/integration/experiment", "-m", "experiments", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Speed as ratios, each measured side by side in one run with the peer pinned."""
     _install_development(session)

@@ -12,7 +12,7 @@ from runner.model.words import Cause, Confidence, VerdictWord
 from tests.integration.experiment.conftest import Matrix, finding_of, said
 from tests.integration.experiment.planted import PLANTED, Planted
 
-pytestmark = [pytest.mark.interpreters, pytest.mark.network]
+pytestmark = [pytest.mark.interpreters, pytest.mark.network, pytest.mark.experiments]
 MATRIX = """
 python: [3.12, 3.13, 3.13t]
 gil: [on, off]

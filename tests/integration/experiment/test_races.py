@@ -10,7 +10,7 @@ import pytest
 from runner.model.words import Cause, Confidence
 from tests.integration.experiment.conftest import PROJECTS, Matrix, finding_of, said
 
-pytestmark = [pytest.mark.interpreters, pytest.mark.network]
+pytestmark = [pytest.mark.interpreters, pytest.mark.network, pytest.mark.experiments]
 MATRIX = """
 python: [3.13t]
 gil: [on, off]
