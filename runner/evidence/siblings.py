@@ -14,7 +14,8 @@ from runner.model.plan import Plan, PlannedCell
 from runner.model.result import CellResult
 from runner.model.words import Factor, GilMode, Status
 
-_OF_TORCH = ("torch", "triton")
+FOLLOW_TRITON = ("triton", "torch", "setuptools", "filelock", "importlib-metadata")
+"""Packages that are on the axis of Triton: itself, the torch that pins it, and what only some of its releases need."""
 _Sides = dict[tuple[Factor, str, str, tuple[str, ...], str], Side]
 _NO_EVIDENCE = frozenset({Status.INFRA, Status.UNAVAILABLE, Status.NO_RESULT})
 
@@ -85,7 +86,7 @@ def _speaks(seen: Observed) -> bool:
 def _groups(plan: Plan, cells: list[PlannedCell]) -> Iterator[tuple[Factor, list[PlannedCell]]]:
     """For each factor, the groups of cells that are alike in everything else."""
     pins = {
-        environment.id: tuple((pin.name, pin.version) for pin in environment.pins if pin.name not in _OF_TORCH)
+        environment.id: tuple((pin.name, pin.version) for pin in environment.pins if pin.name not in FOLLOW_TRITON)
         for environment in plan.environments
     }
     for factor in (Factor.GIL, Factor.BUILD, Factor.PYTHON, Factor.TRITON):

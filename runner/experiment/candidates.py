@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from packaging.version import InvalidVersion, Version
 
+from runner.evidence.siblings import FOLLOW_TRITON
 from runner.evidence.signatures import Category
 from runner.experiment.conditions import Cache, Candidate, Conditions, Cost
 from runner.model.cell import PythonBuild
@@ -15,7 +16,6 @@ from runner.model.words import Factor, GilMode
 
 _NEIGHBOURS = 1
 """Nearest Triton releases that are tried on either side."""
-_OF_TORCH = ("torch", "triton")
 TOGETHER = "after the tests before it"
 ALONE = "alone in its process"
 
@@ -169,4 +169,4 @@ def _same_pins(one: PlannedEnvironment, here: PlannedEnvironment) -> bool:
 
 
 def _pins(environment: PlannedEnvironment) -> list[tuple[str, str]]:
-    return [(pin.name, pin.version) for pin in environment.pins if pin.name not in _OF_TORCH]
+    return [(pin.name, pin.version) for pin in environment.pins if pin.name not in FOLLOW_TRITON]

@@ -16,7 +16,7 @@ from runner.experiment.candidates import World, candidates
 from runner.experiment.conditions import Cache, Candidate, Conditions
 from runner.experiment.procedure import MOST_REPEATS, NONE, Start, find_start, next_run
 from runner.model.contrast import Count
-from runner.model.plan import PlannedEnvironment
+from runner.model.plan import Pin, PlannedEnvironment
 from runner.model.words import Confidence, Factor, GilMode
 
 Fails = Callable[[Conditions], float]
@@ -177,12 +177,18 @@ def test_every_contrast_changes_one_thing() -> None:
 
 
 def test_environments_with_other_packages_are_no_contrast() -> None:
-    from runner.model.plan import Pin  # noqa: PLC0415
-
     other = environment("3.13t", "3.3.1").model_copy(
         update={"pins": (Pin(name="numpy", version="2.0", filename="numpy.whl"),)}
     )
     assert not [one for one in candidates(ALONE, World((HERE, other)), ()) if one.factor is Factor.TRITON]
+
+
+def test_what_only_one_triton_needs_follows_it() -> None:
+    pins = (Pin(name="setuptools", version="80.0", filename="s.whl"),)
+    other = environment("3.13t", "3.3.1").model_copy(update={"pins": pins})
+    assert [one.after_value for one in candidates(ALONE, World((HERE, other))) if one.factor is Factor.TRITON] == [
+        "3.3.1"
+    ]
 
 
 def test_the_nearest_triton_on_each_side_is_tried() -> None:
