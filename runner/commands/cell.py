@@ -70,6 +70,11 @@ def _run(plan: Plan, cell: PlannedCell, options: argparse.Namespace, folder: Pat
     environment = plan.environment(cell.environment)
     if environment.unavailable is not None:
         return _without_tests(cell, folder, Status.UNAVAILABLE, environment.unavailable, plan_sha(cell, environment))
+    if not Path(plan.root).is_dir():
+        raise UsageError(
+            f"The project's root {plan.root} is not a folder here.",
+            remedy="Name the project's folder with --root: the plan was made on another machine, or the folder moved.",
+        )
     teller.say(EnvironmentStarted(environment.id))
     try:
         ready = make_environment(

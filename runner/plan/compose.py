@@ -52,7 +52,9 @@ def read_tree(content: bytes, file: str) -> Tree:
 
 def _decode(content: bytes, file: str) -> str:
     if len(content) > MAX_BYTES:
-        raise _fatal(file, Place(1, 1), f"the file has {len(content)} bytes; a matrix file has at most {MAX_BYTES}")
+        raise _fatal(
+            file, Place(1, 1), f"the file has more than {MAX_BYTES} bytes; a matrix file has at most that many"
+        )
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

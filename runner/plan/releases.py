@@ -166,7 +166,10 @@ def _what_there_is(choice: Choice, releases: Sequence[str]) -> str:
         return "the index has no final release at all"
     if choice.exact is not None:
         asked = choice.exact
-        return f"the nearest final release is {min(releases, key=lambda release: _distance(_version(release), asked))}"
+        before = [release for release in releases if _version(release) < asked][-1:]
+        after = [release for release in releases if _version(release) > asked][:1]
+        near = min(before + after, key=lambda release: _distance(_version(release), asked))
+        return f"the nearest final release is {near}"
     return f"the final releases go from {releases[0]} to {releases[-1]} ({len(releases)} in all)"
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from runner import cli
 from runner.commands.cell import _keep_for_this_environment, _may_differ_now
+from runner.errors import UsageError
 from runner.model.result import CellResult, GilState, ObservedEnvironment
 from runner.model.words import Status
 from tests.unit.verdict.building import GOOD, plan, result
@@ -57,3 +59,13 @@ def test_tests_that_ran_are_kept() -> None:
         ran = result(planned, planned.cells[0].key.id, {"test_a.py::test": GOOD}, status)
         ran = ran.model_copy(update={"environment": OBSERVED})
         assert not _may_differ_now(ran, planned.environments[0])
+
+
+def test_a_plan_of_another_machine_asks_for_the_root(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    planned = plan().model_copy(update={"root": str(tmp_path / "elsewhere")})
+    planned.write(tmp_path / "plan.json")
+    assert cli.main(["cell", planned.cells[0].key.id, "--out", str(tmp_path)]) == UsageError.exit_code
+    said = capsys.readouterr().err
+    assert f"{tmp_path}/elsewhere is not a folder here" in said
+    assert "--root" in said
+    assert not (tmp_path / "cells").exists()

@@ -77,6 +77,8 @@ def test_the_words_of_torch() -> None:
     [
         ("3.7.9", "no release of triton is 3.7.9; the nearest final release is 3.7.1"),
         ("3.11.0", "no release of triton is 3.11.0; the nearest final release is 3.10.0"),
+        ("99", "no release of triton is 99; the nearest final release is 3.10.0"),
+        ("1.9", "no release of triton is 1.9; the nearest final release is 3.2.0"),
         ("3.3.0rc1", "no release of triton is 3.3.0rc1; the nearest final release is 3.3.0"),
         ("<3", "no release of triton is <3; the final releases go from 3.2.0 to 3.10.0 (6 in all)"),
         ("latest-6", "no release of triton is latest-6; the final releases go from 3.2.0 to 3.10.0 (6 in all)"),
