@@ -26,6 +26,9 @@ _OF_THE_TOOL = frozenset(
         "PYTHONEXECUTABLE",
         "__PYVENV_LAUNCHER__",
         "PYTHONSTARTUP",
+        "PYTHONINSPECT",
+        "PYTEST_ADDOPTS",  # the matrix file says how tests are run; its `env` may set these again
+        "PYTEST_PLUGINS",
         "NOX_CURRENT_SESSION",
     }
 )
