@@ -92,9 +92,25 @@ CELLS = 'case "$2" in a) exit 0 ;; b) exit 1 ;; c) exit 16 ;; *) exit 3 ;; esac'
     [("cells", "a", 0), ("cells", "a b a", 1), ("cells", "d b", 3), ("cells", "c a b", 16), ("all", "c a b d", 0)],
 )
 def test_every_cell_is_run_whatever_became_of_another(tmp_path: Path, mode: str, cells: str, status: int) -> None:
-    code, _, calls = stage(tmp_path, "cells", CELLS, MODE=mode, CELLS=cells, PROJECT_ROOT="sub")
+    code, _, calls = stage(tmp_path, "cells", CELLS, MODE=mode, CELLS=cells, PROJECT_ROOT="sub", INPUT_BUDGET="0")
     root = "" if mode == "all" else " --root /w/sub"
     assert calls == [f"cell {cell} --out o ut{root}" for cell in cells.split()]
+    assert code == status
+
+
+@pytest.mark.parametrize(
+    ("cells", "status", "looked_into"), [("a", 0, []), ("a b a", 1, ["b"]), ("d b", 3, ["b"]), ("b c", 16, ["b"])]
+)
+def test_failing_cells_are_looked_into_and_no_status_changes_by_it(
+    tmp_path: Path, cells: str, status: int, looked_into: list[str]
+) -> None:
+    script = f'[[ "$1" != experiment ]] || exit 17\n{CELLS}'  # the experiments themselves fail
+    variables = {"MODE": "cells", "CELLS": cells, "PROJECT_ROOT": "sub", "INPUT_BUDGET": "5m"}
+    code, _, calls = stage(tmp_path, "cells", script, **variables)
+    wanted = " ".join(f"--cell {cell}" for cell in looked_into)
+    assert [call for call in calls if not call.startswith("cell ")] == (
+        [f"experiment {wanted} --budget 5m --out o ut --root /w/sub"] if looked_into else []
+    )
     assert code == status
 
 
