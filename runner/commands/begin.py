@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from runner.errors import DocumentError
-from runner.model.document import write_whole
+from runner.model.document import hide_from_git
 from runner.model.plan import Plan
 
 _FILES = (
@@ -47,11 +47,6 @@ def begin_run(plan: Plan, out: Path, *, fresh: bool) -> str:
     _set_aside(out)
     plan.write(out / "plan.json")
     return f"{len(plan.cells)} {'cell' if len(plan.cells) == 1 else 'cells'} planned."
-
-
-def hide_from_git(out: Path) -> None:
-    """Results are no source of the project, wherever the folder lies."""
-    write_whole(out / ".gitignore", "*\n")
 
 
 def _interrupted_plan(out: Path) -> Plan | None:

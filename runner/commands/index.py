@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
 from runner import __version__
-from runner.environment.probe import probe
+from runner.environment.probe import build_of
 from runner.errors import TritonCompatError
 from runner.experiment.neighbours import Index, has_neighbour, nearest, same_matrix
-from runner.model.cell import PythonBuild
 from runner.model.plan import Plan, PlannedCell, PlannedEnvironment
 from runner.plan.catalogue import make_catalogue
 from runner.plan.index import PackageIndex, index_url
@@ -24,7 +22,7 @@ def open_index(*, offline: bool) -> Index:
     return Index(
         catalogue=make_catalogue(pages),
         resolver=make_resolver(pages, environ=os.environ),
-        probe=_probe,
+        probe=build_of,
         now=datetime.now(UTC),
         tool=__version__,
     )
@@ -52,8 +50,3 @@ class Neighbours:
                 self._say(f"{cell.key.id}: no other Triton is tried: {error.message}")
                 self._known[environment.id] = ()
         return self._known[environment.id]
-
-
-def _probe(executable: Path) -> PythonBuild:
-    found = probe(executable, "the matrix file")
-    return PythonBuild.parse(found.version + ("t" if found.free_threaded else ""))

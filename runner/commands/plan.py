@@ -10,12 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from runner import __version__
-from runner.commands.begin import begin_run, hide_from_git
-from runner.environment.probe import probe
+from runner.commands.begin import begin_run
+from runner.environment.probe import build_of
 from runner.environment.releases import why_no_such_python
 from runner.errors import MatrixFileError
 from runner.github.planned import hand_on, read_payload
 from runner.model.cell import PythonBuild
+from runner.model.document import hide_from_git
 from runner.model.plan import Plan
 from runner.plan.assemble import make_plan
 from runner.plan.catalogue import make_catalogue
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         matrix,
         catalogue=make_catalogue(index),
         resolver=make_resolver(index, environ=os.environ),
-        probe=_probe,
+        probe=build_of,
         now=datetime.now(UTC),
         tool=__version__,
     )
@@ -69,12 +70,6 @@ def _refuse_slips(matrix: MatrixFile, plan: Plan) -> None:
     if slips:
         where = matrix.source("python")
         raise MatrixFileError("\n".join(f"{where}: {slip}" for slip in slips))
-
-
-def _probe(executable: Path) -> PythonBuild:
-    """What a named Python really is, by running it."""
-    found = probe(executable, "the matrix file")
-    return PythonBuild.parse(found.version + ("t" if found.free_threaded else ""))
 
 
 def _summary(plan: Plan, path: Path) -> str:

@@ -22,7 +22,7 @@ from runner.environment.projects import sources_of
 from runner.environment.stamp import Stamp, UsedInterpreter, read_stamp
 from runner.errors import EnvironmentFailedError, InterpreterError
 from runner.model.cell import PythonBuild
-from runner.model.document import write_whole
+from runner.model.document import hide_from_git
 from runner.model.plan import PlannedEnvironment
 
 _OLDEST = (3, 9)
@@ -85,7 +85,7 @@ def make_environment(
     if environment.executable is not None:
         return _named(environment, environment.executable, root, started)
     folder = store.absolute() / environment.id
-    _hide(store)
+    hide_from_git(store)
     local = {str(root / name): sources_of(root / name) for name in environment.local}
     with _shared_at_the_end(folder, progress) as lock:
         there = folder.exists()
@@ -150,13 +150,6 @@ def _changed_source(stamp: Stamp, local: dict[str, dict[str, str]]) -> str | Non
         return "the plan wants other local folders"
     changes = ((name, difference(stamp.local[name], sources)) for name, sources in local.items())
     return next((f"in {name} {change}" for name, change in changes if change), None)
-
-
-def _hide(store: Path) -> None:
-    """Keep git from listing what stands in the store: it may be below the user's project."""
-    store.mkdir(parents=True, exist_ok=True)
-    if not (ignore := store / ".gitignore").exists():
-        write_whole(ignore, "*\n")
 
 
 def _make(

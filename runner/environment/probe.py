@@ -109,6 +109,15 @@ def probe(executable: Path, origin: str, *, seconds: float = PROBE_SECONDS) -> I
     )
 
 
+def build_of(executable: Path) -> PythonBuild:
+    """What a Python that the matrix file names really is, by running it.
+
+    Raises:
+        InterpreterError: as `probe` does.
+    """
+    return PythonBuild.parse(probe(executable, "the matrix file").name)
+
+
 def check(interpreter: Interpreter, build: PythonBuild) -> None:
     """Refuse an interpreter that is not exactly the build.
 

@@ -16,7 +16,7 @@ from runner.execution.cell import Rules, finished_result, run_cell
 from runner.experiment.checkout import Checkouts
 from runner.experiment.conditions import CACHE_VARIABLES, Cache, Conditions, found_caches, of_control, under
 from runner.model.cell import CellKey
-from runner.model.document import write_whole
+from runner.model.document import hide_from_git
 from runner.model.plan import Plan, PlannedCell, PlannedEnvironment, plan_sha
 from runner.model.result import CellResult
 from runner.model.words import GilMode
@@ -217,7 +217,7 @@ class Bench:
     ) -> CellResult:
         result = finished_result(folder, plan_sha(cell, environment))
         if result is None:
-            write_whole(self.out / ".gitignore", "*\n")
+            hide_from_git(self.out)
             result = run_cell(cell, environment, python, root=root, folder=folder, rules=rules)
         shutil.rmtree(folder / "caches", ignore_errors=True)  # a run has its own; nothing reads it afterwards
         return result

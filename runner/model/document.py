@@ -84,6 +84,12 @@ class Document(Value):
         write_whole(path, self.to_json())
 
 
+def hide_from_git(folder: Path) -> None:
+    """Keep git from listing what we put into a folder: it may stand below the user's project. Made when missing."""
+    if not (ignore := folder / ".gitignore").exists():
+        write_whole(ignore, "*\n")
+
+
 def write_whole(path: Path, text: str) -> None:
     """Write a text file aside, then rename it into place: an interrupted write leaves the old file.
 
