@@ -86,13 +86,15 @@ class WorkerProcess:
             Path(f"/proc/{self.pid}/oom_score_adj").write_text("500", encoding="ascii")
 
     def ask_for_stacks(self) -> None:
-        """Make the worker write the stacks of all threads to `dump`; a stopped one goes on first.
+        """Make the worker write the stacks of all threads to `dump`, and let a stopped one go on.
 
-        The signal can wake a sleeping test, which would let the worker go on to the next: the gate is shut before.
+        A stopped process keeps the signal until it goes on, and answers it before anything else. Sent the other way
+        round, the test could go on and the process end before it was asked. The signal can wake a sleeping test, which
+        would let the worker go on to the next: the gate is shut before.
         """
         self.board.shut_gate()
-        self._send(signal.SIGCONT)
         self._send(STACK_SIGNAL)
+        self._send(signal.SIGCONT)
 
     def _send(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
