@@ -37,15 +37,23 @@ SUITES = Path(__file__).parents[1] / "tests" / "zoo" / "suites"
 LONGEST = 30.0
 """Seconds for one suite through one of the others."""
 OTHERS = {
-    "pytest -n1": (("pytest-xdist", "pytest-timeout", "pytest"), ("-n1", "-p", "no:randomly"), "--timeout={}"),
+    "pytest -n1": (
+        ("pytest-xdist==3.8.0", "pytest-timeout==2.4.0", "pytest==9.2.0"),
+        ("-n1", "-p", "no:randomly"),
+        "--timeout={}",
+    ),
     "pytest --forked": (
-        ("pytest-forked", "pytest-timeout", "pytest<9"),
+        ("pytest-forked==1.7.5", "pytest-timeout==2.4.0", "pytest==8.4.2"),
         ("--forked", "-p", "no:randomly"),
         "--timeout={}",
     ),
-    "pytest --isolate": (("pytest-isolate", "pytest<9"), ("--isolate", "-p", "no:randomly"), "--isolate-timeout={}"),
+    "pytest --isolate": (
+        ("pytest-isolate==0.0.17", "pytest==8.4.2"),
+        ("--isolate", "-p", "no:randomly"),
+        "--isolate-timeout={}",
+    ),
 }
-PLUGINS = ("pytest-asyncio", "pytest-rerunfailures", "pytest-xdist")
+PLUGINS = ("pytest-asyncio==1.5.0", "pytest-rerunfailures==16.7", "pytest-xdist==3.8.0")
 CRASH = re.compile(r"crash|signal|SIG[A-Z]{3}|exit|died|killed|unexpected", re.IGNORECASE)
 HANG = re.compile(r"time", re.IGNORECASE)
 
@@ -183,14 +191,16 @@ def main(argv: list[str] | None = None) -> int:
     rows: list[list[Any]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        ours = make_environment(folder / "ours", options.python, "pytest", "pytest-timeout", *PLUGINS)
+        ours = make_environment(folder / "ours", options.python, "pytest==9.2.0", "pytest-timeout==2.4.0", *PLUGINS)
         if ours is None:
             raise SystemExit("pytest does not install")
         question = "import sys; print('%d.%d' % sys.version_info[:2] + 't' * ('t' in getattr(sys, 'abiflags', '')))"
         python = subprocess.check_output([ours, "-c", question], text=True).strip()
         runners: dict[str, Path | None] = {"a cell": ours}
         for label, (packages, _, _) in OTHERS.items():
-            runners[label] = make_environment(folder / packages[0], options.python, *PLUGINS, *packages)
+            runners[label] = make_environment(
+                folder / packages[0].partition("=")[0], options.python, *PLUGINS, *packages
+            )
         for suite in suites:
             row: list[Any] = [suite.name, suite.size]
             for label, interpreter in runners.items():
