@@ -16,6 +16,7 @@ from runner.model.verdict import Verdict
 from runner.report import phrases
 from runner.report.audit import sentence, telling
 from runner.report.escape import block, first_line, line
+from runner.report.gil import gil_in_words
 from runner.report.grid import Grid, Line, lay_out
 from runner.report.markdown import NO_AUDITS
 from runner.report.races import HEADS, NO_RACES, race_rows, race_sentences
@@ -63,6 +64,7 @@ def render(
         details=tuple(_details(grid)),
         machines=phrases.machines(plan, grid.lines),
         phrases=phrases,
+        gil_in_words=gil_in_words,
         race_heads=HEADS,
         races=race_rows(plan, races),
         race_sentences=list(race_sentences(races)) if races else [],

@@ -18,6 +18,7 @@ from runner.model.result import Attempt, CellResult, TestResult
 from runner.model.words import Outcome, Status
 from runner.report import phrases
 from runner.report.escape import block, first_line, line
+from runner.report.gil import gil_in_words
 from runner.verdict.cell_status import Weighed, outcome_of, weigh
 
 CELL_CASE = "(cell)"
@@ -109,7 +110,7 @@ def _properties(key: CellKey, result: CellResult | None, weighed: Weighed) -> It
     yield from ((name, value) for name, value in (("triton", key.triton), ("torch", key.torch)) if value)
     if result is not None and result.environment is not None:
         yield "observed.python", result.environment.build or result.environment.python
-        yield "observed.gil", phrases.gil_in_words(result)
+        yield "observed.gil", gil_in_words(result)
         yield "observed.triton", result.environment.triton or "none"
         yield "observed.torch", result.environment.torch or "none"
 

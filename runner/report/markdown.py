@@ -15,6 +15,7 @@ from runner.model.words import Status, VerdictWord
 from runner.report import phrases
 from runner.report.audit import sentence, telling
 from runner.report.escape import code, code_in_table, first_line, prose, prose_in_table
+from runner.report.gil import gil_in_words
 from runner.report.grid import Grid, Line, Row, lay_out
 from runner.report.races import HEADS, NO_RACES, NOTHING, race_rows, race_sentences
 
@@ -243,7 +244,7 @@ def _facts(line: Line) -> Iterator[str]:
     yield code_in_table(f"{seen.python} {seen.soabi or ''}".strip()) if seen else _NOTHING
     yield prose_in_table(seen.triton) if seen and seen.triton else _NOTHING
     yield prose_in_table(seen.torch) if seen and seen.torch else _NOTHING
-    yield prose_in_table(phrases.gil_in_words(result)) if result and seen else f"asked {line.key.gil.value}"
+    yield prose_in_table(gil_in_words(result), 600) if result and seen else f"asked {line.key.gil.value}"
     yield phrases.duration(result.seconds) if result and result.tests else _NOTHING
 
 

@@ -10,6 +10,7 @@ from runner.model.plan import Plan
 from runner.model.result import Attempt, CellResult, TestResult
 from runner.model.words import Outcome, Status
 from runner.report.escape import first_line
+from runner.report.gil import gil_course, gil_note, is_changing
 from runner.report.grid import Line
 from runner.verdict.cell_status import outcome_of
 
@@ -72,21 +73,13 @@ def counts_in_words(line: Line) -> str:
     return said + (f", of {line.total} planned" if said and sum(counts.values()) != line.total else "")
 
 
-def gil_note(line: Line) -> str:
-    """`the GIL was switched back on by triton._C.libtriton in tests/test_add.py`; empty when it was not."""
-    if line.result is None or not line.gil_came_back:
-        return ""
-    gil = line.result.gil
-    by = f" by {gil.enabled_by}" if gil.enabled_by else ""
-    where = f" in {gil.enabled_by_test}" if gil.enabled_by_test else ""
-    return first_line(f"the GIL was switched back on{by}{where}")
-
-
 def why(line: Line) -> str:
     """Why a cell is not a plain pass: its reason, its GIL and what its skips say; empty for a plain pass."""
     reason = first_line(line.verdict.reason)
-    if "switched on by" not in reason:  # the judge's reason for an `off` cell says the same
+    if "switched on by" not in reason:
         reason = "; ".join(filter(None, (reason, gil_note(line))))
+    elif line.result is not None and is_changing(line.result.gil):  # the judge's reason for an `off` cell said the rest
+        reason += f" ({gil_course(line.result.gil)})"
     if not line.skipped or line.result is None or line.verdict.status is Status.NO_RESULT:
         plain = line.is_plain_pass or line.verdict.status is not Status.PASS
         return reason or ("" if plain else counts_in_words(line))
@@ -178,14 +171,6 @@ def _machine(result: CellResult, wanted: str) -> str:
     parts += [f"driver {seen.driver}"] if seen.driver else []
     parts += [seen.platform] if seen.platform else []
     return "; ".join(parts)
-
-
-def gil_in_words(result: CellResult) -> str:
-    """`asked off; off at start, on at the end, switched on by triton._C.libtriton`."""
-    words = {True: "on", False: "off", None: "unknown"}
-    gil = result.gil
-    said = f"asked {gil.requested.value}; {words[gil.enabled_at_start]} at start, {words[gil.enabled_at_end]} at end"
-    return said + (f", switched on by {first_line(gil.enabled_by, 120)}" if gil.enabled_by else "")
 
 
 def duration(seconds: float) -> str:

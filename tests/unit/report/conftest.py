@@ -157,6 +157,9 @@ def make_result(
             enabled_at_end=key.gil is not GilMode.OFF,
             enabled_by="triton._C.libtriton" if switched else None,
             enabled_by_test="tests/test_vector_add.py" if switched else None,
+            enabled_after_files=dict.fromkeys((test.file or "" for test in found), key.gil is not GilMode.OFF)
+            if free_threaded
+            else {},
         ),
         status=status,
         reason=reason,
@@ -165,6 +168,21 @@ def make_result(
         started="2026-11-30T12:01:00+00:00",
         seconds=0.125 * len(found) + 2,
         environment_seconds=1.5,
+    )
+
+
+def switched_by(test: TestResult) -> GilState:
+    """The second test file's first test imports Triton; the first file ran without the GIL."""
+    files = [f"tests/test_{name}.py" for name in KERNELS]
+    return GilState(
+        requested=GilMode.DEFAULT,
+        free_threaded_build=True,
+        enabled_at_start=False,
+        enabled_at_end=True,
+        enabled_by="triton._C.libtriton",
+        enabled_by_test=test.id,
+        enabled_after_files={file: number > 0 for number, file in enumerate(files)},
+        first_test_enabled=test.id,
     )
 
 
@@ -240,7 +258,8 @@ def crashes() -> Sample:
             )
         bad = sum(test.outcome.is_bad for test in tests)
         status = Status.FAIL if bad else Status.PASS
-        results[key.id] = make_result(key, tests, status, gpus=h200, driver="580.65.06")
+        gil = switched_by(tests[1]) if key.gil is GilMode.DEFAULT else None
+        results[key.id] = make_result(key, tests, status, gpus=h200, driver="580.65.06", gil=gil)
     finding = Finding(
         id="f1",
         cause=Cause.STALE_CACHE,
@@ -301,7 +320,9 @@ def every_status() -> Sample:
                 enabled_at_start=False,
                 enabled_at_end=True,
                 enabled_by="numpy._core._multiarray_umath",
-                enabled_by_test="tests/test_vector_add.py",
+                enabled_by_test="tests/test_softmax.py",
+                enabled_after_files={"tests/test_vector_add.py": False, "tests/test_softmax.py": True},
+                first_test_enabled="tests/test_softmax.py::test_compiles[case0]",
             ),
         ),
         own.id: make_result(
