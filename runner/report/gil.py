@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from runner.model.result import CellResult, GilState
+from runner.model.result import GilState
 from runner.report.escape import first_line
 from runner.report.grid import Line
 
@@ -13,13 +13,12 @@ _LIMIT = 120
 _STRETCHES = 4
 
 
-def gil_in_words(result: CellResult) -> str:
+def gil_in_words(gil: GilState) -> str:
     """Everything that is known of it, such as (in one line).
 
     `asked default; off at start, off after tests/test_a.py, on after tests/test_b.py and 2 more files, on at end;
     switched on by the import of triton._C.libtriton in tests/test_b.py::test_x`
     """
-    gil = result.gil
     states = (f"{_WORDS[gil.enabled_at_start]} at start", gil_course(gil), f"{_WORDS[gil.enabled_at_end]} at end")
     parts = [f"asked {gil.requested.value}", ", ".join(filter(None, states))]
     if gil.enabled_by or (gil.enabled_by_test and gil.enabled_at_end):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
 from pathlib import Path
 
 from runner.model.audit import Audit
@@ -37,9 +38,9 @@ def write_all(
     put("report.md", markdown.render(plan, results, verdict, audits, races))
     put("report.html", html.render(plan, results, verdict, audits, races))
     put("matrix.svg", svg.render(plan, results, verdict))
-    suites = list(junit.suites(plan, results))
+    suites = list(junit.suites(plan, results, races))
     put("junit.xml", junit.join(suites))
-    for suite in suites:
-        if suite.cell in results:
-            put(f"cells/{suite.cell}/junit.xml", junit.join([suite]))
+    for cell, own in groupby(suites, lambda suite: suite.cell):
+        if cell in results:
+            put(f"cells/{cell}/junit.xml", junit.join(own))
     return tuple(written)

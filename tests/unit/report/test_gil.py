@@ -36,7 +36,7 @@ def test_the_course_names_every_change_and_no_more(files: dict[str, bool], said:
     assert is_changing(state(files)) == (len(set(files.values())) == 2)
 
 
-def test_everything_is_said_once(make: Any) -> None:
+def test_everything_is_said_once() -> None:
     gil = state(
         {"tests/test_a.py": False, "tests/test_b.py": True, "tests/test_c.py": True},
         enabled_at_start=False,
@@ -45,14 +45,14 @@ def test_everything_is_said_once(make: Any) -> None:
         enabled_by_test="tests/test_b.py::test_x",
         first_test_enabled="tests/test_b.py::test_x",
     )
-    said = gil_in_words(make.result(make.key("3.13t", "default"), gil=gil))
+    said = gil_in_words(gil)
     assert said == (
         "asked default; off at start, off after tests/test_a.py, on after tests/test_b.py and 1 more file, on at end; "
         "switched on by the import of triton._C.libtriton in tests/test_b.py::test_x"
     )
 
 
-def test_a_flip_outside_of_imports_has_a_place_and_no_module(make: Any) -> None:
+def test_a_flip_outside_of_imports_has_a_place_and_no_module() -> None:
     gil = state(
         {"a.py": False, "b.py": True},
         enabled_at_start=False,
@@ -60,11 +60,11 @@ def test_a_flip_outside_of_imports_has_a_place_and_no_module(make: Any) -> None:
         enabled_by_test="conftest.py",
         first_test_enabled="b.py::test_y",
     )
-    said = gil_in_words(make.result(make.key("3.13t", "default"), gil=gil))
+    said = gil_in_words(gil)
     assert said.endswith("; switched on in conftest.py; the first test with it on was b.py::test_y")
 
 
-def test_names_from_tests_are_bounded_and_visible(make: Any) -> None:
+def test_names_from_tests_are_bounded_and_visible() -> None:
     hostile = "x" * 10_000 + "\x1b[2J\n::error::"
     gil = state(
         {hostile: False, "b.py": True},
@@ -74,6 +74,6 @@ def test_names_from_tests_are_bounded_and_visible(make: Any) -> None:
         enabled_by_test=hostile,
         first_test_enabled=hostile + "!",
     )
-    said = gil_in_words(make.result(make.key("3.13t", "default"), gil=gil))
+    said = gil_in_words(gil)
     assert len(said) < 1_000
     assert said.isprintable()

@@ -10,9 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped, TestSuite
 
-from runner.model.result import Attempt, TestResult
+from runner.model.race import NotRaced, RacedTest, RaceError, Races
+from runner.model.result import Attempt, GilState, TestResult
 from runner.model.words import Outcome, Status
-from runner.report.junit import CELL_CASE, render, render_all
+from runner.report.junit import render, render_all
+from runner.report.junit_cases import CELL_CASE, RACE_CASE
 
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 SUITE = {"name", "tests", "failures", "errors", "skipped", "time", "timestamp"}
@@ -146,3 +148,68 @@ def test_any_text_makes_valid_xml(make: Any, text: str, seconds: float) -> None:
     check_schema(written)
     assert ILLEGAL.search(written) is None
     assert [suite.failures for suite in read(written)] == [1]
+
+
+def raced(name: str, **more: Any) -> RacedTest:
+    return RacedTest(id=f"tests/t.py::{name}", threads=8, rounds=8, seconds=0.5, **{"rounds_done": 8, **more})
+
+
+def race_suite(make: Any, *tests: RacedTest, **more: Any) -> list[TestSuite]:
+    key = make.key()
+    races = Races(cell=key, threads=8, rounds=8, gil=GilState(requested=key.gil), tests=tests, **more)
+    reason = {"reason": races.reason} if races.reason else {}
+    text = render(make.result(key, make.tests(2), races.status, **reason), races)
+    check_schema(text)
+    return read(text)
+
+
+def test_races_are_a_suite_of_their_own_and_leave_the_counts_of_the_first_alone(make: Any) -> None:
+    error = RaceError(phase="call", type="TypeError", message="no mapping", count=9, round=3, stack="line 1")
+    suites = race_suite(make, raced("test_a[1]", passed=64), raced("test_b", passed=55, failed=9, errors=(error,)))
+    ordinary, race = suites
+    assert (ordinary.name, ordinary.tests, ordinary.failures) == (make.key().id, 2, 0)
+    assert (race.name, race.tests, race.failures, race.time) == (f"{make.key().id} (race)", 2, 1, 1.0)
+    clean, failing = race
+    assert (clean.classname, clean.name, clean.result) == ("tests.t", "test_a[1]", [])
+    (found,) = failing.result
+    assert found.message == "failed 9 of 64 calls (8 threads, 8 rounds): no mapping"
+    assert found.text == "9 of 64 calls, first in round 3: TypeError in call: no mapping\nline 1"
+
+
+def test_a_race_that_ended_badly_was_cut_short_or_could_not_be_is_not_a_pass(make: Any) -> None:
+    _, race = race_suite(
+        make,
+        raced("test_crash", passed=16, failed=1, rounds_done=2, broken=make.crash()),
+        raced("test_cut", passed=8, rounds_done=1),
+        raced("test_skips", skipped=64),
+        unfinished=(NotRaced(id="tests/t.py::test_late", reason="the time of the cell was over"),),
+        left_out=(NotRaced(id="tests/t.py::test_d", reason="it uses capsys"),),
+        trouble=(make.crash(),),
+    )
+    kinds = [(case.name, type(case.result[0]), case.result[0].type) for case in race]
+    assert kinds == [
+        ("test_crash", Error, "crashed"),
+        ("test_cut", Error, "not_run"),
+        ("test_skips", Skipped, "pytest.skip"),
+        ("test_late", Error, "not_run"),
+        ("test_d", Skipped, "not_raced"),
+        (RACE_CASE, Error, "crashed"),
+    ]
+    messages = [case.result[0].message for case in race]
+    assert messages[1] == "1 of 8 rounds came to their end"
+    assert messages[3:5] == ["not raced: the time of the cell was over", "not raced: it uses capsys"]
+
+
+def test_a_cell_that_fails_by_its_races_alone_needs_no_case_for_itself(make: Any) -> None:
+    ordinary, race = race_suite(make, raced("test_b", passed=63, failed=1))
+    assert CELL_CASE not in [case.name for case in ordinary]
+    assert race.failures == 1
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@given(st.text(alphabet=st.characters(), max_size=40))
+def test_any_text_of_a_race_makes_valid_xml(make: Any, text: str) -> None:
+    error = RaceError(phase=text, type=text, message=text, count=1, round=1, stack=text)
+    broken = Attempt(outcome=Outcome.CRASHED, message=text, stack=text)
+    left = (NotRaced(id=text, reason=text),)
+    race_suite(make, raced(text, failed=1, errors=(error,)), raced(text, broken=broken), unfinished=left, left_out=left)

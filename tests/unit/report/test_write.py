@@ -3,6 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from junitparser import JUnitXml
+
+from runner.model.race import RacedTest, Races
+from runner.model.result import GilState
 from runner.report.write import write_all
 
 
@@ -20,3 +24,14 @@ def test_a_result_outside_the_plan_writes_nothing(make: Any, quickstart: Any, tm
     results = {**quickstart.results, stranger.cell.id: stranger}
     write_all(quickstart.plan, results, quickstart.verdict, tmp_path)
     assert not (tmp_path / "cells" / stranger.cell.id).exists()
+
+
+def test_the_races_of_a_cell_are_in_both_junit_files(quickstart: Any, tmp_path: Path) -> None:
+    key = quickstart.plan.cells[0].key
+    test = RacedTest(id="t.py::a", threads=2, rounds=1, rounds_done=1, passed=1, failed=1)
+    races = {key.id: Races(cell=key, threads=2, rounds=1, gil=GilState(requested=key.gil), tests=(test,))}
+    write_all(quickstart.plan, quickstart.results, quickstart.verdict, tmp_path, races=races)
+    for path, others in ((tmp_path / "junit.xml", 14), (tmp_path / "cells" / key.id / "junit.xml", 0)):
+        names = [suite.name for suite in JUnitXml.fromfile(str(path))]
+        assert names[:2] == [key.id, f"{key.id} (race)"]
+        assert len(names) == 2 + others
