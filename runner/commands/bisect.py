@@ -34,9 +34,9 @@ def run(options: argparse.Namespace) -> int:
     observer = Observer(built_in())
     result = results[cell.key.id]
     group = _chosen(groups_of(result, observer.observe(result), built_in()), options.test, cell)
-    index = open_index(offline=options.offline)
-    releases = index.catalogue.triton_releases()
-    environments = with_tritons(same_matrix(plan), cell.key, releases, index)
+    with open_index(offline=options.offline, say=_say) as index:
+        releases = index.catalogue.triton_releases()
+        environments = with_tritons(same_matrix(plan), cell.key, releases, index)
     usable = {one.triton or "": one for one in environments if one.unavailable is None}
     usable[cell.key.triton] = plan.environment(cell.environment)
     bench = Bench(plan, options.out, {one.id: one for one in usable.values()}, say=_say, offline=options.offline)

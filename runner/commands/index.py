@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from runner import __version__
@@ -16,16 +17,27 @@ from runner.plan.index import PackageIndex, index_url
 from runner.plan.resolve import make_resolver
 
 
-def open_index(*, offline: bool) -> Index:
-    """The index that this machine's variables name."""
+@contextmanager
+def open_index(*, offline: bool, say: Callable[[str], None]) -> Iterator[Index]:
+    """The index that this machine's variables name.
+
+    Args:
+        offline: use what the caches hold and ask no network.
+        say: takes what a person must know of the pages, such as that they are old copies, once they were asked for;
+            also when that ended in an error.
+    """
     pages = PackageIndex(index_url(os.environ), offline=offline)
-    return Index(
-        catalogue=make_catalogue(pages),
-        resolver=make_resolver(pages, environ=os.environ),
-        probe=build_of,
-        now=datetime.now(UTC),
-        tool=__version__,
-    )
+    try:
+        yield Index(
+            catalogue=make_catalogue(pages),
+            resolver=make_resolver(pages, environ=os.environ),
+            probe=build_of,
+            now=datetime.now(UTC),
+            tool=__version__,
+        )
+    finally:
+        for notice in pages.notices:
+            say(notice)
 
 
 class Neighbours:
@@ -36,6 +48,7 @@ class Neighbours:
         self._say = say
         self._offline = offline
         self._known: dict[str, tuple[PlannedEnvironment, ...]] = {}
+        self._noticed: set[str] = set()
 
     def of(self, cell: PlannedCell) -> tuple[PlannedEnvironment, ...]:
         """Environments with the nearest older and newer Triton; empty, and it is said why, when they cannot be had."""
@@ -44,9 +57,15 @@ class Neighbours:
             return ()
         if environment.id not in self._known:
             try:
-                file, index = same_matrix(self._plan), open_index(offline=self._offline)
-                self._known[environment.id] = nearest(self._plan, cell.key, file, index)
+                with open_index(offline=self._offline, say=self._notice) as index:
+                    self._known[environment.id] = nearest(self._plan, cell.key, same_matrix(self._plan), index)
             except TritonCompatError as error:
                 self._say(f"{cell.key.id}: no other Triton is tried: {error.message}")
                 self._known[environment.id] = ()
         return self._known[environment.id]
+
+    def _notice(self, notice: str) -> None:
+        """The same index is asked for every environment, and is not to repeat itself."""
+        if notice not in self._noticed:
+            self._noticed.add(notice)
+            self._say(notice)
