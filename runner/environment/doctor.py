@@ -1,8 +1,7 @@
-"""What a machine has of what a matrix needs, and what to do about what it lacks."""
+"""What a machine has of what environments need, and what to do about what it lacks. GPUs are not looked at here."""
 
 from __future__ import annotations
 
-import csv
 import os
 import shutil
 import tempfile
@@ -19,7 +18,6 @@ from runner.model.cell import PythonBuild
 
 BUILDS = tuple(PythonBuild.parse(text) for text in ("3.12", "3.13", "3.13t", "3.14", "3.14t"))
 _WANTED_BYTES = 10_000_000_000  # a quickstart takes 1.5 GB; one release of torch with CUDA takes 5 GB more
-_SM90 = "9.0"
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ def survey(
     """
     places = places or Places.of_this_machine()
     checks = [check for build in builds for check in _python(build, places)]
-    return [*checks, _uv(), _compiler(), _source_build(), *_disks(folder or Path.cwd(), places.made), *_gpus()]
+    return [*checks, _uv(), _compiler(), _source_build(), *_disks(folder or Path.cwd(), places.made)]
 
 
 def _python(build: PythonBuild, places: Places) -> list[Check]:
@@ -139,28 +137,3 @@ def _disks(*folders: Path) -> list[Check]:
             )
         )
     return checks
-
-
-def _gpus() -> list[Check]:
-    without = "nothing, to compile kernels for SM90; to run them use a machine with an SM90 GPU and its driver"
-    query = "--query-gpu=name,compute_cap,driver_version,memory.total,memory.used"
-    try:
-        finished = run(["nvidia-smi", query, "--format=csv,noheader"], timeout=60)
-    except OSError:
-        return [Check("GPU", ok=False, detail="no nvidia-smi here", remedy=without, needed=False)]
-    if finished.code != 0:
-        detail = f"nvidia-smi {finished.end}: {finished.last_lines(2)}"
-        return [Check("GPU", ok=False, detail=detail, remedy=without, needed=False)]
-    return gpu_checks(finished.output, without)
-
-
-def gpu_checks(table: str, without: str) -> list[Check]:
-    """One check for each GPU that nvidia-smi lists as name, compute capability, driver, total and used memory."""
-    checks = []
-    for number, row in enumerate(csv.reader(table.splitlines(), skipinitialspace=True)):
-        if len(row) == 5:  # noqa: PLR2004 - the five columns that were asked for
-            name, capability, driver, total, used = row
-            detail = f"{name}, compute capability {capability}, driver {driver}, {used} of {total} in use"
-            ok = capability == _SM90
-            checks.append(Check(f"GPU {number}", ok=ok, detail=detail, remedy="" if ok else without, needed=False))
-    return checks or [Check("GPU", ok=False, detail="nvidia-smi lists none", remedy=without, needed=False)]

@@ -365,3 +365,17 @@ def test_waiting_has_an_end_and_says_who_holds_the_gpu(cells: Cells, gpu_cell: A
     result = gpu_cell.run()
     assert result.status is Status.PASS, "the tests do not disturb the cell that holds the GPU"
     assert "no GPU became free within 1 s" in (result.reason or "")
+
+
+def test_the_doctor_sees_the_gpus_that_cells_see(
+    machine: StubMachine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    machine.gpus = [StubGpu(0), StubGpu(1, name="NVIDIA A100", capability="8.0"), StubGpu(2, instances=2)]
+    machine.write()
+    words = [sys.executable, "-m", "runner", "doctor", "--out", str(tmp_path / "out")]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    rows = [" ".join(row.split()) for row in said.splitlines() if "GPU " in row]
+    assert rows[0].startswith(f"ok GPU 0 NVIDIA H200 {StubGpu(0).uuid}, compute capability 9.0, driver 580.65.06")
+    assert rows[1].startswith("lacks GPU 1 NVIDIA A100")
+    assert sum(StubGpu(2).instance(number) in said for number in range(2)) == 2
