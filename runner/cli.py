@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 from runner import __version__, commands
-from runner.errors import FileRefusedError, InterruptedRunError, TritonCompatError, UsageError
+from runner.commands.interrupts import TerminatedError, interruptible
+from runner.errors import FileRefusedError, InterruptedRunError, TerminatedRunError, TritonCompatError, UsageError
 
 OUT = Path(".triton-compat")
 
@@ -42,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a test's name may hold what the terminal's encoding lacks
             stream.reconfigure(errors="backslashreplace")
     try:
-        return commands.run(options)
+        with interruptible():
+            return commands.run(options)
     except TritonCompatError as error:
         if options.debug:
             raise
@@ -58,8 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         refused = FileRefusedError(f"{error.filename or 'A file'}: {error.strerror or error}")
         _say(refused)
         return refused.exit_code
-    except KeyboardInterrupt:
-        interrupted = InterruptedRunError("Stopped.")
+    except KeyboardInterrupt as stop:
+        terminated = isinstance(stop, TerminatedError)
+        interrupted = TerminatedRunError("Stopped by SIGTERM.") if terminated else InterruptedRunError("Stopped.")
         _say(interrupted)
         return interrupted.exit_code
     except Exception:  # noqa: BLE001 - Python's own exit status would be 1, and that says FAIL

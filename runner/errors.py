@@ -119,3 +119,9 @@ class InterruptedRunError(TritonCompatError):
 
     exit_code = 130
     remedy = "Run the same command again: finished cells are kept and the rest is run."
+
+
+class TerminatedRunError(InterruptedRunError):
+    """Something else than a person at the keyboard stopped the run: a cancelled job, a batch system, `kill`."""
+
+    exit_code = 143

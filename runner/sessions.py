@@ -19,6 +19,7 @@ from pathlib import Path
 import nox
 from filelock import FileLock, Timeout
 
+from runner.commands.interrupts import run_child
 from runner.commands.side_by_side import choose_jobs, jobs_option, run_side_by_side
 from runner.errors import DocumentError
 from runner.model.plan import Plan, PlannedCell
@@ -65,7 +66,7 @@ def _run_matrix(session: nox.Session, options: argparse.Namespace, noxfile: Path
         # what that means is the judge's to say.
         words = (*("--noxfile", str(noxfile)), "--sessions", *(cell.key.id for cell in plan.cells))
         tail = ("--", "--offline") if options.offline else ()
-        subprocess.run([sys.executable, "-m", "nox", *words, *tail], check=False)
+        run_child([sys.executable, "-m", "nox", *words, *tail])
     _look_into_failures(session, options, out)
     status = _stage(session, "judge", "--out", str(out))
     _stage(session, "report", "--out", str(out), may_end_with=(0,))
@@ -77,7 +78,7 @@ def _look_into_failures(session: nox.Session, options: argparse.Namespace, out: 
     if options.budget == NO_BUDGET:
         return
     words = ("experiment", "--out", str(out), "--budget", options.budget, *(["--offline"] if options.offline else []))
-    status = subprocess.run([sys.executable, "-m", "runner", *words], check=False).returncode
+    status = run_child([sys.executable, "-m", "runner", *words])
     if status:
         session.warn(f"the failures were not looked into: triton-compat experiment ended with exit status {status}")
 
@@ -134,7 +135,7 @@ def _stage(session: nox.Session, *words: str, may_end_with: Sequence[int] = VERD
     """Run one stage and return its exit status if that is expected; any other ends the session."""
     command = (sys.executable, "-m", "runner", *words)
     session.debug(" ".join(command))
-    status = subprocess.run(command, check=False).returncode  # session.run would not tell 1 from 3
+    status = run_child(command)  # session.run would not tell 1 from 3
     if status not in may_end_with:
         session.error(f"triton-compat {words[0]} ended with exit status {status}")
     return status

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ctypes
 import os
 import selectors
 import signal
@@ -13,15 +12,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from runner.commands.interrupts import STOP_SECONDS, dying_with_parent, interruptible
 from runner.execution.assignment import usable_gpus
 from runner.execution.gpus import Survey, survey_gpus
 from runner.model.plan import Plan
 
-STOP_SECONDS = 10.0
-"""For a cell to end its tests and give its GPU back after it was interrupted."""
 AUTO = "auto"
 _LINE_BYTES = 65_536
-_PR_SET_PDEATHSIG = 1
 
 
 def jobs_option(text: str) -> int | str:
@@ -90,7 +87,7 @@ def run_side_by_side(
     waiting.reverse()
     running: dict[int, _Running] = {}
     statuses: dict[str, int] = {}
-    with selectors.DefaultSelector() as selector:
+    with interruptible(), selectors.DefaultSelector() as selector:
         try:
             while waiting or running:
                 while waiting and len(running) < jobs:
@@ -117,16 +114,6 @@ def run_side_by_side(
 
 def _start(name: str, words: Sequence[str]) -> _Running:
     output, end = os.pipe()
-    parent = os.getpid()
-    libc = ctypes.CDLL(None)
-
-    def die_with_parent() -> None:
-        # A shell's background jobs ignore interrupts, and would hand that on.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
-
     try:
         process = subprocess.Popen(
             words,
@@ -134,7 +121,7 @@ def _start(name: str, words: Sequence[str]) -> _Running:
             stdout=end,
             stderr=end,
             start_new_session=True,  # an interrupt of the terminal comes to us alone, and we pass it on once
-            preexec_fn=die_with_parent,  # noqa: PLW1509 - between fork and exec it takes no lock
+            preexec_fn=dying_with_parent(signal.SIGINT),  # noqa: PLW1509 - between fork and exec it takes no lock
         )
     except BaseException:
         os.close(output)

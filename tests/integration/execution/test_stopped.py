@@ -1,0 +1,156 @@
+"""Runs that are stopped from outside, by Ctrl-C or SIGTERM: a sentence, nothing left running, what finished is kept."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.execution.journal import read_events
+from runner.model.plan import Plan
+from runner.model.result import CellResult
+from runner.model.words import Outcome
+
+pytestmark = pytest.mark.interpreters
+
+WAITS = """
+    import os, signal, subprocess, sys
+
+    def test_before():
+        open("ran", "a").write("before\\n")
+
+    def test_waits():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        children = [subprocess.Popen(["sleep", "600"], start_new_session=detached) for detached in (False, True)]
+        if not os.path.exists("free"):
+            with open("arrived", "w") as arrived:
+                arrived.write(" ".join(str(pid) for pid in (os.getpid(), *(child.pid for child in children))))
+            signal.pause()
+
+    def test_after():
+        pass
+"""
+NOXFILE = """
+    from pathlib import Path
+    from runner import sessions
+    sessions.register(Path("matrix.yml"), noxfile=Path(__file__))
+"""
+MATRIX = """
+    name: one
+    gil: [on]
+    environment: [{{name: one, python: {python}}}]
+    project: {{tests: test_waits.py}}
+    limits: {{test: 1m}}
+"""
+
+
+@contextmanager
+def deaths(pids: list[int]) -> Iterator[Callable[[], bool]]:
+    """Whether all of these processes have ended, however long that takes within a minute."""
+    descriptors = [os.pidfd_open(pid) for pid in pids]
+    try:
+        yield lambda: all(select.select([one], [], [], 60)[0] for one in descriptors)
+    finally:
+        for one in descriptors:
+            os.close(one)
+
+
+def run(words: list[str], folder: Path, **more: Any) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(words, cwd=folder, stdout=pipe, stderr=subprocess.STDOUT, text=True, **more)
+
+
+@pytest.fixture
+def place(plain_project: Any) -> Path:
+    """The folder of a project whose second test waits, with children, until it is killed."""
+    plain_project.write("test_waits.py", WAITS)
+    os.mkfifo(plain_project.root / "arrived")
+    cell, environment = plain_project.cell, plain_project.environment
+    environment = environment.model_copy(update={"executable": str(plain_project.python)})
+    Plan(
+        matrix="m",
+        matrix_file="m.yml",
+        matrix_sha256="0" * 64,
+        root=str(plain_project.root),
+        created="2026-11-30T12:00:00+00:00",
+        tool="0",
+        gil_modes=(cell.key.gil,),
+        environments=(environment,),
+        cells=(cell,),
+    ).write(plain_project.root / "out" / "plan.json")
+    return Path(plain_project.root)
+
+
+def words_of(place: Path) -> list[str]:
+    cell = Plan.read(place / "out" / "plan.json").cells[0].key.id
+    return [sys.executable, "-m", "runner", "cell", cell, "--out", "out"]
+
+
+def finish(place: Path, words: list[str], out: str) -> CellResult:
+    """Run again, to the end."""
+    (place / "free").touch()
+    with run(words, place) as again:
+        output, _ = again.communicate(timeout=300)
+    assert again.returncode == 0, output
+    (path,) = (place / out / "cells").glob("*/result.json")
+    return CellResult.read(path)
+
+
+@pytest.mark.parametrize(
+    ("signals", "status", "sentence"),
+    [
+        ((signal.SIGINT,), 130, "triton-compat: Stopped.\n"),
+        ((signal.SIGTERM,), 143, "triton-compat: Stopped by SIGTERM.\n"),
+        ((signal.SIGINT, signal.SIGTERM), 130, "triton-compat: Stopped.\n"),
+    ],
+    ids=["ctrl-c", "sigterm", "one-right-after-the-other"],
+)
+def test_a_stopped_cell_ends_what_it_started_and_goes_on_later(
+    place: Path, signals: tuple[signal.Signals, ...], status: int, sentence: str
+) -> None:
+    with run(words_of(place), place) as process, deaths(read_pids(place)) as are_dead:
+        for number in signals:
+            process.send_signal(number)
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == status, output
+        assert sentence in output
+        assert "Run the same command again: finished cells are kept" in output
+        assert "Traceback" not in output
+        assert are_dead()
+    (journal,) = (place / "out" / "cells").glob("*/journal.jsonl")
+    for event in read_events(journal):
+        assert not Path(event.get("temporary", "/absent")).exists()
+    result = finish(place, words_of(place), "out")
+    assert [test.outcome for test in result.tests] == [Outcome.PASSED] * 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_matrix_ends_what_its_sessions_started(
+    place: Path, plain_project: Any, number: signal.Signals
+) -> None:
+    for name, text in (("noxfile.py", NOXFILE), ("matrix.yml", MATRIX.format(python=plain_project.python))):
+        (place / name).write_text(textwrap.dedent(text), encoding="utf-8")
+    words = [sys.executable, "-m", "nox", "-f", "noxfile.py", "-s", "matrix"]
+    with run(words, place) as process, deaths(read_pids(place)) as are_dead:
+        process.send_signal(number)
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == 130, output
+        assert "Stopped" in output
+        assert are_dead()
+    result = finish(place, words, ".triton-compat")
+    assert [test.outcome for test in result.tests] == [Outcome.PASSED] * 3
+
+
+def read_pids(place: Path) -> list[int]:
+    """Pids of the worker and of its children, once the second test waits."""
+    return [int(pid) for pid in (place / "arrived").read_text(encoding="ascii").split()]
