@@ -5,7 +5,23 @@ set -euo pipefail
 
 out="${INPUT_OUTPUT:?}"
 
-tool() { "${TRITON_COMPAT:?}" "$@"; }
+# GitHub cancels a job by signals to its shell alone, and a shell does not look at one while it waits for a command in
+# front. So the tool runs in the background (where it would ignore interrupts without the `trap -`) and is told. It has
+# a few seconds to end what it started, and no further command is begun.
+tool() {
+  local child status=0 stopped=false
+  (trap - INT && exec "${TRITON_COMPAT:?}" "$@") &
+  child=$!
+  trap 'stopped=true; kill -TERM "$child" 2> /dev/null || true' INT TERM
+  wait "$child" || status=$?
+  while [[ $stopped == true ]]; do # a signal ended the waiting, not the tool
+    stopped=over status=0
+    wait "$child" || status=$?
+  done
+  trap - INT TERM
+  [[ $stopped == false ]] || exit "$status"
+  return "$status"
+}
 
 plan() {
   local options=(--out "$out" --github)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +116,43 @@ def test_failing_cells_are_looked_into_and_no_status_changes_by_it(
     assert code == status
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_cancelled_step_tells_the_tool_and_begins_no_other_cell(tmp_path: Path, number: signal.Signals) -> None:
+    """As GitHub cancels: a signal to the shell of the step, and to nothing else."""
+    arrived, calls = tmp_path / "arrived", tmp_path / "calls"
+    os.mkfifo(arrived)
+    tool = tmp_path / "tool.py"
+    tool.write_text(TOOL.format(python=sys.executable, arrived=str(arrived), calls=str(calls)), encoding="utf-8")
+    tool.chmod(0o755)
+    step = tmp_path / "step.sh"
+    step.write_text(next(step["run"] for step in STEPS if step["name"] == "Cells"), encoding="utf-8")
+    environ = {**os.environ, "TRITON_COMPAT": str(tool), "GITHUB_ACTION_PATH": str(ROOT), "INDEX": ""}
+    environ |= {"INPUT_OUTPUT": "o", "MODE": "all", "CELLS": "a b", "INPUT_BUDGET": "5m"}
+    shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(step)]
+    with subprocess.Popen(shell, env=environ, stdout=subprocess.PIPE, text=True) as process:
+        arrived.read_text(encoding="utf-8")  # returns when the tool runs
+        process.send_signal(number)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 143, output
+    assert calls.read_text(encoding="utf-8") == "cell a --out o\nSIGINT is taken\ntold\n"
+
+
+TOOL = """#!{python}
+import signal, sys, time
+def note(line):
+    with open({calls!r}, "a") as stream:
+        stream.write(line + "\\n")
+def stop(*_):
+    note("told")
+    sys.exit(143)
+signal.signal(signal.SIGTERM, stop)
+note(" ".join(sys.argv[1:]))
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    note("SIGINT is taken")
+open({arrived!r}, "w").close()
+while True:
+    signal.pause()
+"""
 COMMENT = {"INPUT_COMMENT": "always", "INPUT_COMMENT_AUTHOR": "github-actions[bot]"}
 
 
