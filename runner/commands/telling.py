@@ -9,6 +9,9 @@ from runner.report.events import CellFinished, Event, Note, TestFinished, TestSt
 from runner.report.terminal import Board
 
 
+_ORDINARY = frozenset({"collecting", "running"})
+
+
 class Teller:
     """Between a running cell and the board.
 
@@ -21,6 +24,7 @@ class Teller:
         self._board = board
         self._cell = cell
         self._said: set[str] = set()
+        self._stage = ""
 
     def say(self, event: Event) -> None:
         """Pass an event on."""
@@ -42,7 +46,11 @@ class Teller:
                 )
         if progress.current is not None and progress.planned:
             number = min(progress.finished + 1, progress.planned)
-            self._board(TestStarted(self._cell, progress.current, number, progress.planned))
+            stage = "" if progress.stage in _ORDINARY else progress.stage
+            if stage != self._stage:
+                self._stage = stage
+                self.note(f"{self._cell}: {stage}")  # a log would show nothing of it for minutes
+            self._board(TestStarted(self._cell, progress.current, number, progress.planned, stage))
 
     def finish(self, result: CellResult, *, kept: bool) -> None:
         """Show what became of the cell."""

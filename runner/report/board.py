@@ -1,15 +1,14 @@
-"""The live board as pure functions: events move a state on, a state and a moment make lines."""
+"""The live board: a state and a moment make lines. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from collections.abc import Iterator
 
 from rich.text import Text
 
 from runner.model.words import Status
+from runner.report.board_state import BoardState, Running, seconds_left
 from runner.report.escape import first_line, line
 from runner.report.events import (
     CellFinished,
@@ -19,7 +18,6 @@ from runner.report.events import (
     Event,
     Note,
     TestFinished,
-    TestStarted,
 )
 from runner.report.phrases import duration, outcome_word, status_word
 
@@ -30,88 +28,8 @@ STYLES = {
     Status.INFRA: "yellow",
     Status.NO_RESULT: "magenta",
 }
-_T = TypeVar("_T")
 _SHOWN = 5
 _BAR = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """A cell that runs: since when; its test and since when; tests finished, of how many, how many went wrong."""
-
-    since: float
-    test: str | None = None
-    test_since: float = 0.0
-    finished: int = 0
-    total: int = 0
-    bad: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class BoardState:
-    """All that the board knows. Moments and spans are seconds of one monotonic clock.
-
-    Attributes:
-        cells: ids of the cells of this run, in their order.
-        started: when it began.
-        making: environments that are being made, with when that began.
-        running: cells that run.
-        done: cells that are finished, in the order in which they were.
-        took: spans of the finished cells that ran here; what the estimate rests on.
-        notes: the last few notes, until something is finished: they tell of what goes on.
-    """
-
-    cells: tuple[str, ...]
-    started: float
-    making: Mapping[str, float] = field(default_factory=dict)
-    running: Mapping[str, Running] = field(default_factory=dict)
-    done: Mapping[str, CellFinished] = field(default_factory=dict)
-    took: tuple[float, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def advance(state: BoardState, event: Event, now: float) -> BoardState:  # noqa: PLR0911 - one return for each event
-    """The state after an event. A test of a cell that was never announced announces it."""
-    match event:
-        case EnvironmentStarted(environment):
-            return replace(state, making={**state.making, environment: now})
-        case EnvironmentFinished(environment):
-            return replace(state, making=_without(state.making, environment), notes=())
-        case CellStarted(cell):
-            return replace(state, running={**state.running, cell: Running(now)})
-        case TestStarted(cell, test, number, total):
-            known = state.running.get(cell, Running(now))
-            moved = replace(known, test=test, test_since=now, finished=max(known.finished, number - 1), total=total)
-            return replace(state, running={**state.running, cell: moved})
-        case TestFinished(cell, _, outcome, number, total):
-            known = state.running.get(cell, Running(now))
-            moved = replace(known, test=None, finished=number, total=total, bad=known.bad + outcome.is_bad)
-            return replace(state, running={**state.running, cell: moved})
-        case CellFinished(cell):
-            began = state.running.get(cell)
-            took = (*state.took, now - began.since) if began and not event.kept else state.took
-            return replace(
-                state,
-                running=_without(state.running, cell),
-                done={**_without(state.done, cell), cell: event},
-                took=took,
-                notes=(),
-            )
-        case Note(text):
-            return replace(state, notes=(*state.notes, text)[-_SHOWN:])
-
-
-def seconds_left(state: BoardState, now: float) -> float | None:
-    """An estimate from the cells that finished here: their mean, for those that wait and those that run.
-
-    None while no cell has finished, and when nothing is left.
-    """
-    waiting = len([cell for cell in state.cells if cell not in state.done and cell not in state.running])
-    if not state.took or not (waiting or state.running):
-        return None
-    mean = sum(state.took) / len(state.took)
-    work = waiting * mean + sum(max(0.0, mean - (now - one.since)) for one in state.running.values())
-    return work / max(1, len(state.running))
 
 
 def render(state: BoardState, now: float, width: int) -> tuple[Text, ...]:
@@ -196,13 +114,15 @@ def _making(environment: str, spent: float) -> Text:
 
 def _running(cell: str, one: Running, now: float) -> Iterator[Text]:
     count = f"{one.finished}/{one.total} tests" if one.total else "collecting"
-    row = Text.assemble(("  ▶ ", "cyan"), line(cell), f"  {count}")
+    stage = f"{line(one.stage)} " if one.stage else ""
+    row = Text.assemble(("  ▶ ", "cyan"), line(cell), f"  {stage}{count}")
     if one.bad:
         row.append(f", {one.bad} went wrong", STYLES[Status.FAIL])
     row.append(f"  {duration(now - one.since)}", "dim")
     yield row
     if one.test is not None:
-        yield Text.assemble((f"      {duration(now - one.test_since)}  ", "dim"), line(one.test))
+        part = (f", {line(one.part)}", "dim") if one.part else ""
+        yield Text.assemble((f"      {duration(now - one.test_since)}  ", "dim"), line(one.test), part)
 
 
 def _finished(one: CellFinished) -> Text:
@@ -229,7 +149,3 @@ def _clock(seconds: float) -> str:
     minutes, rest = divmod(max(0, int(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"
-
-
-def _without(mapping: Mapping[str, _T], key: str) -> dict[str, _T]:
-    return {name: value for name, value in mapping.items() if name != key}

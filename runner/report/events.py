@@ -33,12 +33,18 @@ class CellStarted:
 
 @dataclass(frozen=True, slots=True)
 class TestStarted:
-    """Test `number` (from 1) of `total` begins."""
+    """Test `number` (from 1) of `total` begins, or goes on.
+
+    `stage` is empty for the ordinary run, else what is done with the tests: `racing`, `repeating suspects`. `part` says
+    how far the test itself is, such as `round 3 of 50`.
+    """
 
     cell: str
     test: str
     number: int
     total: int
+    stage: str = ""
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)

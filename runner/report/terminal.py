@@ -20,6 +20,7 @@ from runner.model.result import CellResult
 from runner.model.verdict import Verdict
 from runner.model.words import Status, VerdictWord
 from runner.report import board, phrases
+from runner.report.board_state import BoardState, advance
 from runner.report.escape import first_line, line
 from runner.report.events import CellFinished, Event
 from runner.report.grid import Grid, Line, lay_out
@@ -52,7 +53,7 @@ class Board:
         self._console = console
         self._clock = clock
         finished = tuple(earlier)
-        self._state = board.BoardState(
+        self._state = BoardState(
             tuple(cells),
             clock(),
             done={event.cell: event for event, _ in finished},
@@ -76,7 +77,7 @@ class Board:
         """Take an event in; where nothing can be redrawn, say it in a line."""
         with self._lock:
             now = self._clock()
-            self._state = board.advance(self._state, event, now)
+            self._state = advance(self._state, event, now)
             if self._live is None:
                 said = board.event_line(event, self._state, now)
                 if said is not None:

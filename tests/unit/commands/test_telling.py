@@ -26,3 +26,16 @@ def test_each_failure_is_said_once_and_at_once() -> None:
         "[00:00] c: 3/6 crashed t.py::test_3: the process died of SIGSEGV",
         "[00:00] c: 5/6 failed t.py::test_5: assert 1 == 2",
     ]
+
+
+def test_a_stage_after_the_ordinary_run_is_said_when_it_begins() -> None:
+    stream = StringIO()
+    teller = Teller(Board(["c"], Console(file=stream, width=200), clock=lambda: 0.0), "c")
+    for stage, current in (
+        ("collecting", "t.py"),
+        ("running", "t.py::a"),
+        ("racing", "t.py::a"),
+        ("racing", "t.py::b"),
+    ):
+        teller.progress(Progress("c", stage, planned=2, current=current))
+    assert stream.getvalue() == "[00:00] c: racing\n"

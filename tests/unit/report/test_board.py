@@ -8,7 +8,8 @@ from rich.console import Console
 
 from runner.model.words import Outcome, Status
 from runner.report import events
-from runner.report.board import BoardState, advance, event_line, render, seconds_left
+from runner.report.board import event_line, render
+from runner.report.board_state import BoardState, advance, seconds_left
 from runner.report.terminal import Board
 
 CELLS = tuple(f"py3.13t-gil-{gil}-triton{triton}" for gil in ("on", "off", "default") for triton in ("3.3.1", "3.7.0"))
@@ -31,6 +32,9 @@ STORY: list[tuple[float, events.Event]] = [
     (93.0, events.EnvironmentFinished("py3.13t-triton9", problem="the installer failed")),
     (94.0, events.CellStarted(CELLS[3])),
     (95.0, events.TestStarted(CELLS[3], "tests/test_matmul.py::test_uses_wgmma", 1, 24)),
+    (96.0, events.TestFinished(CELLS[3], "tests/test_matmul.py::test_uses_wgmma", Outcome.PASSED, 24, 24)),
+    (97.0, events.TestStarted(CELLS[3], "tests/test_add.py::test_add", 5, 16, "racing", "round 3 of 50")),
+    (98.0, events.TestStarted(CELLS[3], "tests/test_add.py::test_add", 5, 16, "racing", "round 4 of 50")),
 ]
 
 
@@ -101,11 +105,27 @@ def test_on_a_terminal_the_board_is_drawn_and_taken_away() -> None:
     out = io.StringIO()
     console = Console(file=out, width=80, force_terminal=True, color_system=None)
     with Board(CELLS, console, lambda: 95.0) as board:
-        for _, event in STORY:
-            board(event)
+        for now, event in STORY:
+            if now <= 95:
+                board(event)
         drawn = Console(file=io.StringIO(), width=80)
         drawn.print(board._picture())
         assert isinstance(drawn.file, io.StringIO)
         assert "tests/test_matmul.py::test_uses_wgmma" in drawn.file.getvalue()
     assert "cells" in out.getvalue()
     assert out.getvalue().endswith("\x1b[2K")
+
+
+def test_the_count_of_a_race_is_its_own_and_a_test_that_goes_on_is_as_old_as_it_is() -> None:
+    state = BoardState(("a",), 0.0)
+    story: list[tuple[float, events.Event]] = [
+        (0.0, events.CellStarted("a")),
+        (1.0, events.TestFinished("a", "t.py::x", Outcome.PASSED, 24, 24)),
+        (2.0, events.TestStarted("a", "t.py::x", 1, 16, "racing", "round 1 of 8")),
+        (9.0, events.TestStarted("a", "t.py::x", 1, 16, "racing", "round 7 of 8")),
+    ]
+    for now, event in story:
+        state = advance(state, event, now)
+    _, cell, test = (row.plain for row in render(state, 12.0, 80))
+    assert cell == "  ▶ a  racing 0/16 tests  12.0 s"
+    assert test == "      10.0 s  t.py::x, round 7 of 8"
