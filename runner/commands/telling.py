@@ -8,7 +8,6 @@ from runner.model.words import Outcome
 from runner.report.events import CellFinished, Event, Note, TestFinished, TestStarted
 from runner.report.terminal import Board
 
-
 _ORDINARY = frozenset({"collecting", "running"})
 
 
