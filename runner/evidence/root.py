@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from runner.evidence.rulefile import built_in
 from runner.evidence.signatures import Category, Rules, attempt_text, ends_of
@@ -27,7 +28,7 @@ _VARIABLE = (
 )
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class RootKey:
     """What like failures have in common.
 
@@ -45,7 +46,7 @@ class RootKey:
     frames: tuple[str, ...]
     message: str
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Short, readable and stable: `autotuner-nargs-none-3f2a91c4`."""
         text = "\0".join((self.signature, self.exception, self.death, *self.frames, self.message))

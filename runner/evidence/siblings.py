@@ -1,82 +1,138 @@
-"""Contrasts that a matrix holds already: two of its cells that differ in exactly one factor."""
+"""Contrasts that a matrix holds already: its cells that differ in exactly one factor."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import groupby
 
-from runner.evidence.observed import Observed, Observer
-from runner.evidence.rulefile import built_in
-from runner.evidence.signatures import Rules
+from runner.evidence.observed import Observed
 from runner.model.cell import CellKey, PythonBuild
-from runner.model.contrast import Contrast, Side
+from runner.model.contrast import Count
 from runner.model.plan import Plan, PlannedCell
-from runner.model.result import CellResult
 from runner.model.words import Factor, GilMode, Status
 
 FOLLOW_TRITON = ("triton", "torch", "setuptools", "filelock", "importlib-metadata")
 """Packages that are on the axis of Triton: itself, the torch that pins it, and what only some of its releases need."""
-_Sides = dict[tuple[Factor, str, str, tuple[str, ...], str], Side]
 _NO_EVIDENCE = frozenset({Status.INFRA, Status.UNAVAILABLE, Status.NO_RESULT})
+_Counts = dict[tuple[str, tuple[str, ...]], Count]
 
 
-def sibling_contrasts(plan: Plan, results: Iterable[CellResult], rules: Rules | None = None) -> tuple[Contrast, ...]:
-    """The contrasts of GIL, build, Python and Triton that the cells of one matrix make with each other.
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often a root was seen under one value of a factor.
 
-    Retries that a cell holds already are its contrast `repeat`.
-
-    Each contrast goes from a cell in which a root was seen to a cell that differs in one factor alone, over the
-    tests that ran in both.
+    Attributes:
+        cell: id of the cell in which, or for which, it was counted.
+        value, count, source, started: as in `Side`.
     """
-    observer = Observer(rules or built_in())
-    return contrasts_between(plan, {seen.key.id: seen for seen in map(observer.observe, results)})
+
+    cell: str
+    value: str
+    count: Count
+    source: str
+    started: str = ""
 
 
-def contrasts_between(plan: Plan, cells: Mapping[str, Observed]) -> tuple[Contrast, ...]:
-    """As `sibling_contrasts`, from what was observed of each cell."""
-    siblings = Siblings(plan, cells)
-    roots = dict.fromkeys(root for seen in cells.values() for root in seen.roots)
-    found = [contrast for root in roots for contrast in siblings.contrasts(root)]
-    return tuple(sorted(found, key=siblings.order))
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Where a root was seen, beside the same with one factor changed to one value.
+
+    Attributes:
+        factor: the one that differs.
+        before: where it was seen, over the same tests.
+        after: with the factor changed, all to the same value, over those tests.
+    """
+
+    factor: Factor
+    before: tuple[Tally, ...]
+    after: tuple[Tally, ...]
 
 
 class Siblings:
-    """The cells of one matrix in groups that differ in one factor; contrasts are made for one root at a time."""
+    """The cells of one matrix in groups that differ in one factor.
+
+    A matrix of 256 cells has thousands of pairs for each root, so pairs are never made: what was seen in a cell is
+    counted once for a root, and cells with the same failing tests are compared together for each value of a factor.
+    """
 
     def __init__(self, plan: Plan, cells: Mapping[str, Observed]) -> None:
         self._cells = cells
-        self._planned = [cell for cell in plan.cells if cell.key.id in cells and _speaks(cells[cell.key.id])]
-        self._groups = list(_groups(plan, self._planned))
-        self._index = {cell.key.id: index for index, cell in enumerate(plan.cells)}
+        self._speaking = [cell for cell in plan.cells if cell.key.id in cells and _speaks(cells[cell.key.id])]
+        self._groups = [
+            (factor, [(_value(factor, cell.key), cells[cell.key.id]) for cell in group])
+            for factor, group in _groups(plan, self._speaking)
+        ]
 
-    def order(self, contrast: Contrast) -> tuple[int, str, int, str]:
-        """Where a contrast stands among others: the plan's order of cells, then root, factor and sibling."""
-        return self._index[contrast.cell], contrast.root, list(Factor).index(contrast.factor), contrast.after.source
+    def comparisons(self, root: str) -> tuple[Comparison, ...]:
+        """The comparisons of GIL, build, Python and Triton that the cells make for one root.
 
-    def contrasts(self, root: str) -> tuple[Contrast, ...]:
-        """All contrasts of one root, in `order`."""
-        found = [one for cell in self._planned if (one := _repeat(self._cells[cell.key.id], root)) is not None]
-        sides: _Sides = {}
+        Each goes from the cells in which the root was seen to cells that differ in one factor alone, over the tests
+        that ran in both. Retries that a cell holds already are its comparison `repeat`.
+        """
+        found = [one for cell in self._speaking if (one := _repeat(self._cells[cell.key.id], root)) is not None]
+        counts: _Counts = {}
         for factor, group in self._groups:
-            for failing in group:
-                seen = self._cells[failing.key.id]
-                if root not in seen.roots:
-                    continue
-                for other in group:
-                    contrast = _contrast(factor, root, seen, self._cells[other.key.id], sides)
-                    if other is not failing and contrast is not None:
-                        found.append(contrast)
-        return tuple(sorted(found, key=self.order))
+            found += _compared(factor, group, root, counts)
+        return tuple(found)
 
 
-def _repeat(seen: Observed, root: str) -> Contrast | None:
+def _compared(factor: Factor, group: list[tuple[str, Observed]], root: str, counts: _Counts) -> Iterator[Comparison]:
+    """What one group says, for each value of the factor."""
+    failing: dict[tuple[str, ...], list[tuple[str, Observed]]] = {}
+    for value, seen in group:
+        if root in seen.roots:
+            failing.setdefault(seen.roots[root].tests, []).append((value, seen))
+    for tests, cells in failing.items():
+        yield from _over(tests, cells, factor, group, root, counts)
+
+
+def _over(
+    tests: tuple[str, ...],
+    cells: list[tuple[str, Observed]],
+    factor: Factor,
+    group: list[tuple[str, Observed]],
+    root: str,
+    counts: _Counts,
+) -> Iterator[Comparison]:
+    """The cells of a group that show a root in the same tests, beside all of the group, for each value of the factor.
+
+    Over which of the tests they are compared depends on what ran on the other side: most often all of them did.
+    """
+    before: dict[tuple[str, ...], list[Tally]] = {}
+    for value in dict.fromkeys(value for value, _ in group):
+        after: dict[tuple[str, ...], list[Tally]] = {}
+        for other in [seen for own, seen in group if own == value]:
+            both = tests if all(test in other.tests for test in tests) else _both(tests, other)
+            if both:
+                after.setdefault(both, []).append(_tally(value, other, root, both, counts, "sibling cell"))
+        for both, changed in after.items():
+            if both not in before:
+                before[both] = [_tally(own, seen, root, both, counts, "cell") for own, seen in cells]
+            seen_in = tuple(tally for tally in before[both] if tally.value != value)
+            if seen_in:
+                yield Comparison(factor, seen_in, tuple(changed))
+
+
+def _both(tests: tuple[str, ...], other: Observed) -> tuple[str, ...]:
+    return tuple(test for test in tests if test in other.tests)
+
+
+def _tally(value: str, seen: Observed, root: str, tests: tuple[str, ...], counts: _Counts, source: str) -> Tally:
+    cell = seen.key.id
+    if (cell, tests) not in counts:
+        counts[cell, tests] = seen.count(root, tests)
+    return Tally(cell, value, counts[cell, tests], f"{source} {cell}")
+
+
+def _repeat(seen: Observed, root: str) -> Comparison | None:
     """Attempts that the run itself repeated, such as a retry in a new process."""
     one = seen.roots.get(root)
     if one is None or one.repeats is None:
         return None
-    before = Side(value="as it was", count=one.count, source=f"cell {seen.key.id}")
-    after = Side(value="again", count=one.repeats, source=f"retries in cell {seen.key.id}")
-    return Contrast(cell=seen.key.id, root=root, tests=one.tests, factor=Factor.REPEAT, before=before, after=after)
+    cell = seen.key.id
+    before = Tally(cell, "as it was", one.count, f"cell {cell}")
+    return Comparison(Factor.REPEAT, (before,), (Tally(cell, "again", one.repeats, f"retries in cell {cell}"),))
 
 
 def _speaks(seen: Observed) -> bool:
@@ -132,31 +188,3 @@ def _value(factor: Factor, key: CellKey) -> str:
     if factor is Factor.TRITON:
         return f"{key.triton} with torch {key.torch}" if _torch_follows(key) else str(key.triton)
     return key.python
-
-
-def _contrast(factor: Factor, root: str, seen: Observed, other: Observed, sides: _Sides) -> Contrast | None:
-    tests = tuple(test for test in seen.roots[root].tests if test in other.tests)
-    if not tests or _value(factor, seen.key) == _value(factor, other.key):
-        return None
-    return Contrast(
-        cell=seen.key.id,
-        root=root,
-        tests=tests,
-        factor=factor,
-        before=_side(factor, root, seen, tests, sides, "cell"),
-        after=_side(factor, root, other, tests, sides, "sibling cell"),
-    )
-
-
-def _side(factor: Factor, root: str, seen: Observed, tests: tuple[str, ...], sides: _Sides, source: str) -> Side:
-    """One side; a cell is a side of many contrasts, and counting it once keeps large matrices quick."""
-    key = (factor, root, seen.key.id, tests, source)
-    if key not in sides:
-        known = {seen.roots[name].key.signature: None for test in tests for name, _ in seen.tests[test].bad}
-        sides[key] = Side(
-            value=_value(factor, seen.key),
-            count=seen.count(root, tests),
-            source=f"{source} {seen.key.id}",
-            signatures=tuple(sorted(name for name in known if name)),
-        )
-    return sides[key]

@@ -14,7 +14,7 @@ from runner.model.plan import Plan
 from runner.model.result import CellResult
 from runner.model.verdict import Finding
 from runner.model.words import Cause, Confidence
-from runner.verdict.case import Case, Control
+from runner.verdict.case import Case, Control, compared
 from runner.verdict.table import Row, decide
 from runner.verdict.wording import evidence_of, next_step_of, title_of
 
@@ -75,9 +75,9 @@ def _cases(plan: Plan, cells: dict[str, Observed], documents: Iterable[Contrasts
     seen = {root: {cell: one.roots[root] for cell, one in where.items()} for root, where in by_root.items()}
     for cell, one in _found(given, Roots(rules)):
         seen.setdefault(one.key.id, {}).setdefault(cell, one)
-    order = list(cells)
+    order = {cell: number for number, cell in enumerate(cells)}
     for root, unordered in seen.items():
-        where = {cell: unordered[cell] for cell in sorted(unordered, key=order.index)}
+        where = {cell: unordered[cell] for cell in sorted(unordered, key=order.__getitem__)}
         key = next(iter(where.values())).key
         controls = {document.cell: Control(document.control, key) for document in given if document.control}
         yield Case(
@@ -85,7 +85,7 @@ def _cases(plan: Plan, cells: dict[str, Observed], documents: Iterable[Contrasts
             rule=rules.get(key.signature),
             seen=where,
             statuses={cell: cells[cell].status for cell in where},
-            contrasts=(*siblings.contrasts(root), *run.get(root, ())),
+            comparisons=(*siblings.comparisons(root), *map(compared, run.get(root, ()))),
             controls={cell: control for cell, control in controls.items() if cell in where},
             trials=tuple(trial for document in given for trial in document.workarounds if trial.root == root),
         )
@@ -110,6 +110,8 @@ def _decide(case: Case) -> list[tuple[Case, Row, Confidence]]:
     states: dict[str, list[str]] = {}
     for cell in case.seen:
         states.setdefault(case.controls[cell].state if cell in case.controls else "none", []).append(cell)
+    if len(states) == 1:
+        return [(case, row, confidence)]
     by_row: dict[str, list[str]] = {}
     for cells in states.values():
         by_row.setdefault(decide(case.only(cells))[0].id, []).extend(cells)

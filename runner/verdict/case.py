@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from runner.evidence.observed import RootSeen
 from runner.evidence.root import RootKey
+from runner.evidence.siblings import Comparison, Tally
 from runner.evidence.signatures import Rule
 from runner.evidence.statistics import Strength, strength
-from runner.model.contrast import Contrast, ControlPart, Count, Side, Trial
+from runner.model.contrast import Contrast, ControlPart, Count, Trial
 from runner.model.words import Confidence, Factor, Status
 
 _NOT_TRIED = frozenset({Factor.REPEAT, Factor.CONTROL, Factor.THREADS})
+_FACTORS = {factor: number for number, factor in enumerate(Factor)}
 _RANK = {Confidence.PROVEN: 0, Confidence.LIKELY: 1, Confidence.CANNOT_TELL: 2}
 
 
@@ -102,7 +104,7 @@ class Case:
         root, rule: the root, and its signature when it is a known one.
         seen: cell id to what was seen of it, in the plan's order.
         statuses: cell id to the cell's status.
-        contrasts: those of these cells and this root, siblings and runs.
+        comparisons: those of these cells and this root, siblings first, then runs.
         controls: cell id to the control, for cells in which it was run.
         trials: workarounds that were run.
     """
@@ -111,7 +113,7 @@ class Case:
     rule: Rule | None
     seen: dict[str, RootSeen]
     statuses: dict[str, Status]
-    contrasts: tuple[Contrast, ...]
+    comparisons: tuple[Comparison, ...]
     controls: dict[str, Control]
     trials: tuple[Trial, ...] = ()
 
@@ -133,35 +135,35 @@ class Case:
     @cached_property
     def repeat(self) -> Count | None:
         """The repetitions under the same conditions, or None when there were none."""
-        sides = [(contrast.cell, contrast.after) for contrast in self.contrasts if contrast.factor is Factor.REPEAT]
-        return pool(sides) if sides else None
+        again = [one.after for one in self.comparisons if one.factor is Factor.REPEAT]
+        return pool(tally for after in again for tally in after) if again else None
 
     @cached_property
     def effects(self) -> tuple[Effect, ...]:
         """What each changed factor did, one for each value that it was changed to."""
-        tried = max(1, len({_oriented(c).factor for c in self.contrasts} - _NOT_TRIED))
-        repeats = {c.cell: c.after for c in self.contrasts if c.factor is Factor.REPEAT}
-        groups: dict[tuple[Factor, str], list[Contrast]] = {}
-        for contrast in map(_oriented, self.contrasts):
-            if contrast.factor is not Factor.REPEAT:
-                groups.setdefault((contrast.factor, contrast.after.value), []).append(contrast)
+        tried = max(1, len({one.factor for one in self.comparisons} - _NOT_TRIED))
+        repeats = {t.cell: t for one in self.comparisons if one.factor is Factor.REPEAT for t in one.after}
+        groups: dict[tuple[Factor, str], list[Comparison]] = {}
+        for one in self.comparisons:
+            if one.factor is not Factor.REPEAT:
+                groups.setdefault((one.factor, one.after[0].value), []).append(one)
         found = []
         for (factor, value), group in groups.items():
-            # A matrix run was looked at because it failed; repetitions were not picked, so they speak in its place.
-            before = pool((c.cell, c.before if _was_run(c) else repeats.get(c.cell, c.before)) for c in group)
-            after = pool((c.cell, _of_sibling(c.after, repeats)) for c in group)
+            before = [tally for one in group for tally in one.before]
+            after = [tally for one in group for tally in one.after]
+            seen, changed = pool(_seen(before, repeats, factor)), pool(_changed(after, repeats))
             found.append(
                 Effect(
                     factor,
-                    ", ".join(sorted({c.before.value for c in group})),
+                    ", ".join(sorted({tally.value for tally in before})),
                     value,
-                    before,
-                    after,
-                    strength(before, after, 1 if factor in _NOT_TRIED else tried),
-                    tuple(sorted({c.after.source for c in group})),
+                    seen,
+                    changed,
+                    strength(seen, changed, 1 if factor in _NOT_TRIED else tried),
+                    tuple(sorted({tally.source for tally in after})),
                 )
             )
-        return tuple(sorted(found, key=lambda e: (list(Factor).index(e.factor), e.after_value)))
+        return tuple(sorted(found, key=lambda e: (_FACTORS[e.factor], e.after_value)))
 
     @cached_property
     def count(self) -> Count:
@@ -218,49 +220,58 @@ class Case:
             self.rule,
             {cell: seen for cell, seen in self.seen.items() if cell in cells},
             self.statuses,
-            tuple(contrast for contrast in self.contrasts if contrast.cell in cells),
+            tuple(
+                replace(one, before=before)
+                for one in self.comparisons
+                if (before := tuple(tally for tally in one.before if tally.cell in cells))
+            ),
             {cell: control for cell, control in self.controls.items() if cell in cells},
             self.trials,
         )
 
 
-def pool(sides: Iterable[tuple[str, Side]]) -> Count:
-    """Counts of several sides together, each given with the id of the cell that it was made for.
+def pool(tallies: Iterable[Tally]) -> Count:
+    """Several tallies together. One that several comparisons share (a cell, or one and the same run) counts once.
 
-    A side that several contrasts share (a sibling cell, or one run that several contrasts start from) counts once.
+    Over different tests of a cell, the most attempts count, and among as many those that show the root most often.
     """
-    once: dict[tuple[str, ...], Side] = {}
-    for number, (cell, side) in enumerate(sides):
-        key: tuple[str, ...] = (side.source,)
-        if side.source == "run":
-            key = (cell, side.value, side.started or str(number))
-        if key not in once or side.count.total > once[key].count.total:
-            once[key] = side
-    counts = [side.count for side in once.values()]
-    return Count(
-        failed=sum(count.failed for count in counts),
-        other=sum(count.other for count in counts),
-        total=sum(count.total for count in counts),
-        processes=sum(count.trials for count in counts),
-    )
+    once: dict[str | tuple[str, ...], Count] = {}
+    for number, tally in enumerate(tallies):
+        key: str | tuple[str, ...] = tally.source
+        if key == "run":
+            key = (tally.cell, tally.value, tally.started or str(number))
+        known = once.get(key)
+        if known is None or (tally.count.total, tally.count.failed) > (known.total, known.failed):
+            once[key] = tally.count
+    failed = other = total = processes = 0
+    for count in once.values():
+        failed, other, total = failed + count.failed, other + count.other, total + count.total
+        processes += count.trials
+    return Count(failed=failed, other=other, total=total, processes=processes)
 
 
-def _of_sibling(side: Side, repeats: Mapping[str, Side]) -> Side:
-    """What a sibling cell shows: where the same failure was repeated there, the repetitions."""
-    cell = side.source.removeprefix("sibling cell ")
-    again = repeats.get(cell) if cell != side.source and side.count.failed else None
-    return side if again is None else again.model_copy(update={"value": side.value, "source": side.source})
+def compared(contrast: Contrast) -> Comparison:
+    """A contrast that was run. One that goes to the cache as found is read the other way: what a fresh one does."""
+    factor, before, after = contrast.factor, contrast.before, contrast.after
+    if factor is Factor.CACHE_AS_FOUND:
+        factor, before, after = Factor.FRESH_CACHE, after, before
+    sides = (Tally(contrast.cell, side.value, side.count, side.source, side.started) for side in (before, after))
+    first, second = sides
+    return Comparison(factor, (first,), (second,))
 
 
-def _was_run(contrast: Contrast) -> bool:
-    """Whether its first side stands for itself. Repetitions of a test alone say nothing about it in company."""
-    return contrast.before.source == "run" or contrast.factor is Factor.ALONE
+def _seen(tallies: Iterable[Tally], repeats: Mapping[str, Tally], factor: Factor) -> Iterator[Tally]:
+    """Where the root was seen: a matrix run was looked at because it failed, so repetitions speak in its place.
+
+    A side that was run stands for itself, and repetitions of a test alone say nothing about it in company.
+    """
+    for tally in tallies:
+        again = repeats.get(tally.cell) if tally.source != "run" and factor is not Factor.ALONE else None
+        yield tally if again is None else replace(again, value=tally.value)
 
 
-def _oriented(contrast: Contrast) -> Contrast:
-    """A contrast that goes to the cache as found is read the other way: what a fresh cache does to the failure."""
-    if contrast.factor is not Factor.CACHE_AS_FOUND:
-        return contrast
-    return contrast.model_copy(
-        update={"factor": Factor.FRESH_CACHE, "before": contrast.after, "after": contrast.before}
-    )
+def _changed(tallies: Iterable[Tally], repeats: Mapping[str, Tally]) -> Iterator[Tally]:
+    """What was seen with the factor changed: where the same failure was repeated in a sibling, the repetitions."""
+    for tally in tallies:
+        again = repeats.get(tally.cell) if tally.source != "run" and tally.count.failed else None
+        yield tally if again is None else replace(tally, count=again.count)

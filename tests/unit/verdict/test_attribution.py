@@ -74,6 +74,17 @@ class TestGrouping:
         assert findings_of_cell(found, ON) == ()
 
 
+class TestCounts:
+    def test_one_and_the_same_run_counts_once(self) -> None:
+        """The repetitions stand in for the cell beside its sibling, and they are a contrast's first side as well."""
+        both = plan(gils=(GilMode.ON, GilMode.OFF))
+        gil = contrast(OFF, WRONG, Factor.GIL, ("off", 6, 6), ("on", 0, 6))
+        repeat = contrast(OFF, WRONG, Factor.REPEAT, ("as it was", 1, 1), ("again", 6, 6))
+        repeat = repeat.model_copy(update={"after": gil.before.model_copy(update={"value": "again"})})
+        finding = only(both, results(both, {"gil-off": WRONG}), contrasts(OFF, repeat, gil))
+        assert "gil: off 6 of 6 failed, on 0 of 7 failed" in said(finding, "contrast")
+
+
 class TestWhose:
     def test_a_race_in_both_gil_modes_is_not_tritons_without_the_control(self) -> None:
         cause, confidence, words = alone(NARGS, contrast(OFF, NARGS, Factor.GIL, ("off", 9, 20), ("on", 11, 20)))
