@@ -36,24 +36,21 @@ from runner.model.words import GilMode
 SUITES = Path(__file__).parents[1] / "tests" / "zoo" / "suites"
 LONGEST = 30.0
 """Seconds for one suite through one of the others."""
-OTHERS = {
-    "pytest -n1": (
-        ("pytest-xdist==3.8.0", "pytest-timeout==2.4.0", "pytest==9.2.0"),
-        ("-n1", "-p", "no:randomly"),
-        "--timeout={}",
-    ),
+OURS = "a cell"
+RUNNERS = {
+    OURS: (("pytest-timeout==2.4.0", "pytest==9.2.0"), (), ""),
+    "pytest -n1": (("pytest-xdist==3.8.0", "pytest-timeout==2.4.0", "pytest==9.2.0"), ("-n1",), "--timeout={}"),
     "pytest --forked": (
         ("pytest-forked==1.7.5", "pytest-timeout==2.4.0", "pytest==8.4.2"),
-        ("--forked", "-p", "no:randomly"),
+        ("--forked",),
         "--timeout={}",
     ),
     "pytest --isolate": (
         ("pytest-isolate==0.0.17", "pytest==8.4.2"),
-        ("--isolate", "-p", "no:randomly"),
+        ("--isolate",),
         "--isolate-timeout={}",
     ),
 }
-PLUGINS = ("pytest-asyncio==1.5.0", "pytest-rerunfailures==16.7", "pytest-xdist==3.8.0")
 CRASH = re.compile(r"crash|signal|SIG[A-Z]{3}|exit|died|killed|unexpected", re.IGNORECASE)
 HANG = re.compile(r"time", re.IGNORECASE)
 
@@ -68,6 +65,7 @@ class Suite:
     arguments: tuple[str, ...]
     seconds: float
     memory: int | None
+    requirements: tuple[str, ...]
 
     @property
     def size(self) -> int:
@@ -88,6 +86,7 @@ def read_suite(folder: Path) -> Suite:
         arguments=tuple(shlex.split(data.get("arguments", ""))),
         seconds=float(data.get("test_seconds", 20)),
         memory=data.get("memory_bytes"),
+        requirements=tuple(data.get("requirements", ())),
     )
 
 
@@ -110,7 +109,7 @@ def run_ours(suite: Suite, root: Path, out: Path, interpreter: Path, python: str
     environment = PlannedEnvironment(id="bench", python=python, triton=None, torch=None, fingerprint="bench")
     gil = GilMode.OFF if python.endswith("t") else GilMode.ON
     limits = Limits(test_seconds=suite.seconds, cell_seconds=100, memory_bytes=suite.memory)
-    settings = Settings(pytest_args=("-p", "no:randomly", *suite.arguments), limits=limits)
+    settings = Settings(pytest_args=suite.arguments, limits=limits)
     key = CellKey(id="bench", python=python, gil=gil, triton=None, torch=None)
     cell = PlannedCell(key=key, environment="bench", settings=settings)
     result = run_cell(cell, environment, interpreter, root=root, folder=out, rules=Rules(retry_suspects=False))
@@ -175,6 +174,38 @@ def make_environment(folder: Path, python: str, *packages: str) -> Path | None:
     return interpreter if subprocess.run(install, check=False).returncode == 0 else None
 
 
+class Environments:
+    """One environment for each runner and for what a suite requires, made when it is first asked for."""
+
+    def __init__(self, folder: Path, python: str) -> None:
+        self._folder, self._python = folder, python
+        self._made: dict[tuple[str, ...], Path | None] = {}
+
+    def interpreter(self, label: str, suite: Suite) -> Path | None:
+        """The interpreter of a runner for a suite; None where it does not install."""
+        packages, _, _ = RUNNERS[label]
+        own = {package.partition("=")[0] for package in packages}
+        apart = {"pytest-timeout"} if "pytest-isolate" in own else set()
+        asked = {one: one.partition("=")[0] for one in suite.requirements}
+        key = (label, *packages, *(one for one, name in asked.items() if name not in own | apart))
+        if key not in self._made:
+            self._made[key] = make_environment(self._folder / str(len(self._made)), self._python, *key[1:])
+        return self._made[key]
+
+
+def run_suite(suite: Suite, label: str, interpreter: Path, place: Path, python: str) -> tuple[int, float]:
+    """A suite through one runner: how many outcomes were right, and seconds."""
+    shutil.copytree(SUITES / suite.name, place / "suite")
+    began = time.perf_counter()
+    if label == OURS:
+        found = run_ours(suite, place / "suite", place / "out", interpreter, python)
+    else:
+        _, arguments, limit = RUNNERS[label]
+        words = [str(interpreter), "-m", "pytest", *arguments, limit.format(suite.seconds)]
+        found = run_other(words, suite, place / "suite", python)
+    return count_right(suite, found), time.perf_counter() - began
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run and print the table.
 
@@ -188,43 +219,28 @@ def main(argv: list[str] | None = None) -> int:
     suites = [
         read_suite(path) for path in sorted(SUITES.iterdir()) if not options.suites or path.name in options.suites
     ]
+    question = "import sys; print('%d.%d' % sys.version_info[:2] + 't' * ('t' in getattr(sys, 'abiflags', '')))"
+    python = subprocess.check_output([options.python, "-c", question], text=True).strip()
     rows: list[list[Any]] = []
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        ours = make_environment(folder / "ours", options.python, "pytest==9.2.0", "pytest-timeout==2.4.0", *PLUGINS)
-        if ours is None:
-            raise SystemExit("pytest does not install")
-        question = "import sys; print('%d.%d' % sys.version_info[:2] + 't' * ('t' in getattr(sys, 'abiflags', '')))"
-        python = subprocess.check_output([ours, "-c", question], text=True).strip()
-        runners: dict[str, Path | None] = {"a cell": ours}
-        for label, (packages, _, _) in OTHERS.items():
-            runners[label] = make_environment(
-                folder / packages[0].partition("=")[0], options.python, *PLUGINS, *packages
-            )
+        environments = Environments(Path(name), options.python)
         for suite in suites:
             row: list[Any] = [suite.name, suite.size]
-            for label, interpreter in runners.items():
-                if interpreter is None:
-                    row.append(None)
-                    continue
-                place = folder / f"{suite.name}-{label.replace(' ', '')}"
-                shutil.copytree(SUITES / suite.name, place / "suite")
-                began = time.perf_counter()
-                if label == "a cell":
-                    found = run_ours(suite, place / "suite", place / "out", interpreter, python)
-                else:
-                    _, arguments, limit = OTHERS[label]
-                    words = [str(interpreter), "-m", "pytest", *arguments, limit.format(suite.seconds)]
-                    found = run_other(words, suite, place / "suite", python)
-                row.append((count_right(suite, found), time.perf_counter() - began))
+            for label in RUNNERS:
+                interpreter = environments.interpreter(label, suite)
+                place = Path(name) / f"{suite.name}-{label.replace(' ', '')}"
+                row.append(None if interpreter is None else run_suite(suite, label, interpreter, place, python))
             rows.append(row)
             print(_line(row), flush=True)
-    total: list[Any] = ["all", sum(row[1] for row in rows)]
-    for column in range(2, 2 + len(runners)):
-        cells = [row[column] for row in rows]
-        total.append(None if None in cells else tuple(map(sum, zip(*cells, strict=True))))
+    total: list[Any] = ["all outcomes", sum(row[1] for row in rows)]
+    whole: list[Any] = ["suites with every outcome right", len(rows)]
+    for column in range(2, 2 + len(RUNNERS)):
+        cells = [row[column] for row in rows if row[column] is not None]
+        total.append(tuple(map(sum, zip(*cells, strict=True))) if cells else None)
+        whole.append(str(sum(row[column] is not None and row[column][0] == row[1] for row in rows)))
     print(f"\nPython {python}; outcomes that are right, and seconds")
-    print(_line(["suite", "outcomes", *runners]))
+    print(_line(["suite", "outcomes", *RUNNERS]))
+    print(_line(whole))
     print(_line(total))
     return 0 if total[2][0] == total[1] else 1
 
