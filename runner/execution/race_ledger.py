@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runner.execution.blame import Activity
-from runner.execution.ledger import Ledger, Planned
+from runner.execution.known import Planned
+from runner.execution.ledger import Ledger
 from runner.model.cell import PythonBuild
 from runner.model.plan import Race
 from runner.model.race import RacedTest, RaceError
@@ -68,7 +69,8 @@ class RaceLedger(Ledger):
         return len(self.raced) + len(self.unfit) + len(self.missing)
 
     @property
-    def _brought(self) -> int:
+    def brought(self) -> int:
+        """See `Known.brought`."""
         return self.finished + len(self.left_out)
 
     # -- events --------------------------------------------------------------------------------------------------

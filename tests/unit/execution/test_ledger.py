@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from runner.execution.ledger import MOST_CUTS, Ledger
+from runner.execution.cuts import MOST_CUTS
+from runner.execution.ledger import Ledger
 from runner.execution.orders import Work, give_orders, next_suspect, next_work
 from runner.model.words import GilMode, Outcome
 

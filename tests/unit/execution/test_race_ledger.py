@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from runner.execution.ledger import MOST_CUTS, Planned
+from runner.execution.cuts import MOST_CUTS
+from runner.execution.known import Planned
 from runner.execution.orders import next_work
 from runner.execution.race_ledger import RaceLedger
 from runner.model.plan import Race
