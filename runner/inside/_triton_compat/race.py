@@ -29,14 +29,15 @@ class RacePlugin(Plugin):
     """Takes the place of pytest's protocol for one test; setup and teardown stay pytest's, in the main thread.
 
     Args:
-        channel, dump, board, orders: as for `Plugin`; `orders["race"]` holds `threads` and `rounds`.
+        race: how many `threads` and `rounds`.
+        more: as for `Plugin`.
     """
 
-    def __init__(self, channel: Any, dump: int, board: Any, orders: dict[str, Any]) -> None:
-        super().__init__(channel, dump, board, orders)
-        self._threads: int = orders["race"]["threads"]
-        self._rounds: int = orders["race"]["rounds"]
-        self._race_board = RaceBoard(board)
+    def __init__(self, race: dict[str, int], **more: Any) -> None:
+        super().__init__(**more)
+        self._threads = race["threads"]
+        self._rounds = race["rounds"]
+        self._race_board = RaceBoard(self._board)
         self._cache = os.environ.get(_CACHE)
 
     @pytest.hookimpl(tryfirst=True)
@@ -74,7 +75,7 @@ class RacePlugin(Plugin):
         seconds = round(time.monotonic() - began, 6)
         self._channel.send("race_end", n=number, seconds=seconds, **tally.tell(), **self._gil())
         if dead is not None:
-            self._leave(dead)
+            self._contexts.leave(dead)
         return True
 
     def _race(self, item: Any, number: int, tally: Tally) -> str | None:

@@ -66,20 +66,41 @@ def _run_session(channel: Channel, dump: int, board: mmap.mmap, orders: dict[str
     try:
         import pytest  # noqa: PLC0415 - may fail, and that is a finding
 
-        from .plugin import Plugin  # noqa: PLC0415 - needs pytest
-
-        if orders["race"] is not None:
-            from .race import RacePlugin as Plugin  # noqa: PLC0415 - needs pytest
+        plugins = _make_plugins(channel, dump, board, orders)
     except Exception:  # noqa: BLE001 - whatever a broken environment raises is the message
         channel.send("abort", message="pytest could not be imported", stack=_stack())
         return
     sys.argv = [os.path.join(os.path.dirname(sys.executable), "pytest"), *orders["arguments"]]
     try:
-        status = pytest.main(orders["arguments"], plugins=[Plugin(channel, dump, board, orders)])
+        status = pytest.main(orders["arguments"], plugins=plugins)
     except BaseException as error:  # noqa: BLE001 - SystemExit in a conftest.py ends here
         channel.send("abort", message=text.bound(f"{type(error).__name__}: {error}", 4000), stack=_stack())
         return
     channel.send("done", status=int(status), gil=gil.is_enabled())
+
+
+def _make_plugins(channel: Channel, dump: int, board: mmap.mmap, orders: dict[str, Any]) -> list[object]:
+    """Ours. Their modules need pytest, so they are imported where it is known that there is one."""
+    from .capture import Capture  # noqa: PLC0415
+    from .collection import Collection  # noqa: PLC0415
+    from .contexts import Contexts  # noqa: PLC0415
+    from .plugin import Plugin  # noqa: PLC0415
+
+    contexts, capture = Contexts(channel), Capture(channel)
+    collection = Collection(channel, orders, contexts, capture)
+    more: dict[str, Any] = {
+        "channel": channel,
+        "dump": dump,
+        "board": board,
+        "numbers": collection.numbers,
+        "contexts": contexts,
+        "capture": capture,
+    }
+    if orders["race"] is None:
+        return [collection, Plugin(**more)]
+    from .race import RacePlugin  # noqa: PLC0415
+
+    return [collection, RacePlugin(orders["race"], **more)]
 
 
 def _stack() -> str:
