@@ -205,6 +205,16 @@ class Lives(Known):
         self._aborted = None
         self.activity = Activity("start")
 
+    def _on_interrupted(self, _event: Mapping[str, Any]) -> None:
+        """Somebody stopped the run, and the supervisor ended its worker: no test is to blame; what ran runs again."""
+        self._gil.end()
+        if self.worker is not None:
+            self.workers.append(Left(pid=self.worker.pid, reason="the run was stopped", seconds=0.0))
+        self.worker = None
+        self._deadline = None
+        self._aborted = None
+        self.activity = Activity("start")
+
     def left_out_since(self, worker: Worker) -> bool:
         """Whether this worker's death showed a file to leave out, so that another try makes sense."""
         return self.brought > worker.brought
@@ -229,4 +239,4 @@ class Lives(Known):
         return self.worker is not None and self.worker.mode == "alone"
 
 
-_OF_THE_SUPERVISOR = frozenset({"supervisor", "worker", "ended", "over", "observed", "deadline"})
+_OF_THE_SUPERVISOR = frozenset({"supervisor", "worker", "ended", "interrupted", "over", "observed", "deadline"})

@@ -125,6 +125,10 @@ class RaceLedger(Ledger):
         super()._on_ended(event)
         self._running = self._board = None
 
+    def _on_interrupted(self, event: Mapping[str, Any]) -> None:
+        super()._on_interrupted(event)
+        self._running = self._board = None
+
     # -- details -------------------------------------------------------------------------------------------------
 
     def _blame(self, activity: Activity, attempt: Attempt) -> None:

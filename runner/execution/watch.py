@@ -7,7 +7,7 @@ import select
 import selectors
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from runner.execution.blame import Activity
@@ -77,13 +77,27 @@ class Watch:
         self._kills = count_memory_kills()
 
     def run(self) -> None:
-        """Watch until the worker is dead and everything it said is in the journal."""
+        """Watch until the worker is dead and everything it said is in the journal.
+
+        When this is interrupted the worker is ended, and what had finished by then is in the journal as well.
+        """
         worker = self._worker
         readers: dict[int, Callable[[], bytes | None]] = {
             worker.channel: self._read_channel,
             worker.output: self._read_output,
             worker.dump: self._read_dump,
         }
+        try:
+            self._watch(readers)
+        except BaseException:
+            worker.end()
+            _hear_out(readers)
+            self._record([{"event": "interrupted"}], durable=True)
+            raise
+        self._bury(readers)
+
+    def _watch(self, readers: dict[int, Callable[[], bytes | None]]) -> None:
+        worker = self._worker
         with selectors.DefaultSelector() as selector:
             for descriptor in (*readers, worker.death):
                 selector.register(descriptor, selectors.EVENT_READ)
@@ -105,7 +119,6 @@ class Watch:
                 if not dead:
                     self._keep_deadlines()
                 self._beat()
-        self._bury(readers)
 
     def _gathers(self, data: bytes) -> bool:
         """Whether more short tests will follow at once."""
@@ -117,10 +130,7 @@ class Watch:
         seconds = time.monotonic() - self._started
         spent = time.monotonic() - self._activity_since
         died_of, exit_code = worker.wait()
-        for read in readers.values():
-            for _ in range(64):  # a survivor may go on writing into the pipe
-                if not read():
-                    break
+        _hear_out(readers)
         captured = worker.captured()
         event = {
             "event": "ended",
@@ -230,7 +240,15 @@ class Watch:
         self._stopping.append((lambda: end_group(self._worker.pid, signal.SIGKILL), float("inf")))
 
 
-_OURS = frozenset({"plan", "supervisor", "worker", "ended", "over", "observed", "deadline"})
+_OURS = frozenset({"plan", "supervisor", "worker", "ended", "interrupted", "over", "observed", "deadline"})
+
+
+def _hear_out(readers: Mapping[int, Callable[[], bytes | None]]) -> None:
+    """Read what a dead worker had said."""
+    for read in readers.values():
+        for _ in range(64):  # a survivor may go on writing into the pipe
+            if not read():
+                break
 
 
 def _is_new(before: Activity, now: Activity) -> bool:

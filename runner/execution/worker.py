@@ -137,12 +137,16 @@ class WorkerProcess:
         except ValueError:
             return f"signal {-code}", None
 
-    def close(self) -> None:
-        """Make sure that nothing of it runs, and close every descriptor."""
+    def end(self) -> None:
+        """Make sure that nothing of it runs. What it said can still be read."""
         if self._popen.returncode is None:
             self._popen.kill()
             os.waitid(os.P_PIDFD, self.death, os.WEXITED | os.WNOWAIT)
             self.wait()
+
+    def close(self) -> None:
+        """Make sure that nothing of it runs, and close every descriptor."""
+        self.end()
         self._close(self.channel, self.output, self.dump, self.death, *self._captures)
         self.board.close()
 

@@ -132,6 +132,7 @@ def test_a_stopped_cell_ends_what_it_started_and_goes_on_later(
         assert not Path(event.get("temporary", "/absent")).exists()
     result = finish(place, words_of(place), "out")
     assert [test.outcome for test in result.tests] == [Outcome.PASSED] * 3
+    assert (place / "ran").read_text(encoding="ascii") == "before\n", "a test that had finished ran again"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -149,6 +150,7 @@ def test_a_stopped_matrix_ends_what_its_sessions_started(
         assert are_dead()
     result = finish(place, words, ".triton-compat")
     assert [test.outcome for test in result.tests] == [Outcome.PASSED] * 3
+    assert (place / "ran").read_text(encoding="ascii") == "before\n", "a test that had finished ran again"
 
 
 def read_pids(place: Path) -> list[int]:

@@ -179,3 +179,13 @@ def test_a_supervisor_that_died_before_it_read_the_plan_knows_the_test_by_its_nu
         ledger.apply(event)
     assert ledger.remaining() == [1, 2]
     assert ledger.left_out == {}
+
+
+def test_a_run_that_is_stopped_again_and_again_blames_no_test_for_it() -> None:
+    ledger = Ledger(GilMode.ON)
+    for _ in range(MOST_CUTS):
+        for event in (worker(), HELLO, COLLECTED, start(1), {"event": "interrupted"}, {"event": "supervisor"}):
+            ledger.apply(event)
+    assert ledger.attempts == {}
+    assert next_work(ledger) == Work("rest", (0, 1, 2))
+    assert [left.reason for left in ledger.workers] == ["the run was stopped"] * MOST_CUTS
