@@ -49,7 +49,7 @@ class Teller:
             if stage != self._stage:
                 self._stage = stage
                 self.note(f"{self._cell}: {stage}")  # a log would show nothing of it for minutes
-            self._board(TestStarted(self._cell, progress.current, number, progress.planned, stage))
+            self._board(TestStarted(self._cell, progress.current, number, progress.planned, stage, progress.part or ""))
 
     def finish(self, result: CellResult, *, kept: bool) -> None:
         """Show what became of the cell."""

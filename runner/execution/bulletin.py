@@ -1,16 +1,18 @@
-"""Tells whoever watches how far a cell is, not too often."""
+"""Tells whoever watches how far a cell is, not too often, and never leaves the last word unsaid."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from runner.execution.ledger import Ledger
-from runner.execution.progress import Progress, Wrong
-from runner.model.result import count_outcomes
+from runner.execution.progress import Progress
 
 PROGRESS_SECONDS = 0.1
 """Between two tellings."""
+PART_SECONDS = 1.0
+"""Until it is looked how far a test is that has parts: no event says so."""
 
 
 class Bulletin:
@@ -18,50 +20,63 @@ class Bulletin:
 
     Args:
         cell: its id.
-        ledger: of the ordinary run.
+        ledger: of what runs.
         tell: takes it.
         seconds: wall time of the cell so far.
 
     Attributes:
         stage: see `Progress`.
+        ledger: of what runs; that of the races while tests are raced.
+        part: says how far the running test is, see `Progress`.
+        due: when something that is not told yet is to be told, on the monotonic clock; infinity when all is.
     """
 
     def __init__(
         self, cell: str, ledger: Ledger, tell: Callable[[Progress], None], seconds: Callable[[], float]
     ) -> None:
         self.stage = "collecting"
+        self.ledger = ledger
+        self.part: Callable[[], str | None] = _whole
+        self.due = float("inf")
         self._cell = cell
-        self._ledger = ledger
         self._tell = tell
         self._seconds = seconds
         self._told = 0.0
 
+    @contextmanager
+    def following(self, ledger: Ledger, part: Callable[[], str | None] | None = None) -> Iterator[None]:
+        """While this lasts another ledger is told of, and how far its running test is."""
+        before = self.ledger, self.part
+        self.ledger, self.part = ledger, part or _whole
+        try:
+            yield
+        finally:
+            self.ledger, self.part = before
+
     def tell(self, *, force: bool = False) -> None:
-        """Tell how things stand; without `force` only if the last time was long enough ago."""
+        """Tell how things stand; without `force` only if the last time was long enough ago, else when it is `due`."""
         now = time.monotonic()
         if not force and now - self._told < PROGRESS_SECONDS:
+            self.due = self._told + PROGRESS_SECONDS
             return
         self._told = now
-        ledger = self._ledger
-        first = (attempts[0].outcome for attempts in (*ledger.entries.values(), *ledger.attempts.values()))
+        part, ledger = self.part(), self.ledger
+        self.due = float("inf") if part is None else now + PART_SECONDS
         self._tell(
             Progress(
                 cell=self._cell,
                 stage=self.stage,
-                planned=len(ledger.planned or ()) + len(ledger.entries),
+                planned=ledger.total,
                 finished=ledger.finished,
-                counts=count_outcomes(first),
+                counts=ledger.counts,
                 current=ledger.current,
+                part=part,
                 worker=len(ledger.workers) + (ledger.worker is not None),
                 seconds=round(self._seconds(), 3),
-                wrong=tuple(self._wrong()),
+                wrong=tuple(ledger.wrong()),
             )
         )
 
-    def _wrong(self) -> Iterator[Wrong]:
-        """Every entry and test whose first attempt went wrong."""
-        planned = self._ledger.planned or ()
-        named = ((planned[number].id, attempts) for number, attempts in self._ledger.attempts.items())
-        for number, (name, attempts) in enumerate((*self._ledger.entries.items(), *named), 1):
-            if attempts[0].outcome.is_bad:
-                yield Wrong(number, name, attempts[0].outcome, attempts[0].message)
+
+def _whole() -> None:
+    """A test without parts."""

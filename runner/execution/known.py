@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runner.execution.blame import Activity
-from runner.model.result import Attempt
+from runner.execution.progress import Wrong
+from runner.model.result import Attempt, count_outcomes
 from runner.model.words import Outcome
 
 
@@ -54,6 +56,24 @@ class Known:
     def finished(self) -> int:
         """Number of entries with an outcome."""
         return len(self.attempts) + len(self.entries)
+
+    @property
+    def total(self) -> int:
+        """Number of entries that will have an outcome, as far as that is known."""
+        return len(self.planned or ()) + len(self.entries)
+
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        """Outcomes so far, by the first attempts."""
+        return count_outcomes(attempts[0].outcome for attempts in (*self.entries.values(), *self.attempts.values()))
+
+    def wrong(self) -> Iterator[Wrong]:
+        """Every entry and test whose first attempt went wrong."""
+        planned = self.planned or ()
+        named = ((planned[number].id, attempts) for number, attempts in self.attempts.items())
+        for number, (name, attempts) in enumerate((*self.entries.items(), *named), 1):
+            if attempts[0].outcome.is_bad:
+                yield Wrong(number, name, attempts[0].outcome, attempts[0].message)
 
     @property
     def brought(self) -> int:

@@ -23,11 +23,12 @@ class Progress:
 
     Attributes:
         cell: its id.
-        stage: `waiting for a GPU`, `collecting`, `running`, `repeating suspects`, `finished`.
-        planned: number of collected tests; 0 before that is known.
+        stage: `waiting for a GPU`, `collecting`, `running`, `repeating suspects`, `racing`, `finished`.
+        planned: number of collected tests, while they are raced of those that can be; 0 before that is known.
         finished: number of tests with an outcome.
         counts: outcomes so far, by their first attempt.
         current: the test or file that runs now, or None.
+        part: how far that test is, such as `round 3 of 50`, or None.
         worker: number of worker processes so far.
         seconds: since the cell started.
         note: a sentence for whoever watches, or None.
@@ -40,6 +41,7 @@ class Progress:
     finished: int = 0
     counts: dict[Outcome, int] = field(default_factory=dict)
     current: str | None = None
+    part: str | None = None
     worker: int = 0
     seconds: float = 0.0
     note: str | None = None

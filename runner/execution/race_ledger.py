@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from runner.execution.blame import Activity
 from runner.execution.known import Planned
 from runner.execution.ledger import Ledger
+from runner.execution.progress import Wrong
 from runner.model.cell import PythonBuild
 from runner.model.plan import Race
 from runner.model.race import RacedTest, RaceError
-from runner.model.result import Attempt
+from runner.model.result import Attempt, count_outcomes
 from runner.model.words import GilMode, Outcome
 
 BEAT_SECONDS = 0.5  # as in inside/_triton_compat/race.py: a round may have begun this long after its event
@@ -67,6 +68,24 @@ class RaceLedger(Ledger):
     def finished(self) -> int:
         """Number of tests of which it is known what became of their race."""
         return len(self.raced) + len(self.unfit) + len(self.missing)
+
+    @property
+    def total(self) -> int:
+        """Number of tests that are to be raced."""
+        return len(self._eligible)
+
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        """Outcomes of the races so far."""
+        return count_outcomes(one.outcome for one in self.raced.values())
+
+    def wrong(self) -> Iterator[Wrong]:
+        """Every test that failed in at least one thread."""
+        for number, one in enumerate(self.raced.values(), 1):
+            if one.outcome.is_bad:
+                first = one.broken.message if one.broken else one.errors[0].message if one.errors else ""
+                said = f"failed {one.failed} of {one.calls} calls in {one.threads} threads: {first}"
+                yield Wrong(number, one.id, one.outcome, said)
 
     @property
     def brought(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runner.execution.blame import Activity
+from runner.execution.bulletin import Bulletin
 from runner.execution.deadlines import Deadline, next_deadline
 from runner.execution.journal import Journal, parse_lines
 from runner.execution.ledger import Ledger
@@ -45,7 +46,7 @@ class Watch:
         ledger, journal, log: take what it says.
         limits: the cell's.
         cell_deadline: on the monotonic clock.
-        beat: called after each batch of events, for progress.
+        bulletin: told after each batch of events.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Watch:
         log: BoundedLog,
         limits: Limits,
         cell_deadline: float,
-        beat: Callable[[], None],
+        bulletin: Bulletin,
     ) -> None:
         self._worker = worker
         self._ledger = ledger
@@ -64,7 +65,7 @@ class Watch:
         self._log = log
         self._limits = limits
         self._cell_deadline = cell_deadline
-        self._beat = beat
+        self._bulletin = bulletin
         self._started = self._activity_since = time.monotonic()
         self._torn = b""
         self._dump = b""
@@ -105,7 +106,7 @@ class Watch:
             death.register(worker.death, select.POLLIN)
             dead = False
             while not dead:
-                ready = selector.select(self._seconds_left())
+                ready = selector.select(_seconds_until(min(self._due(), self._bulletin.due)))
                 # Events first: what was printed belongs to the test that they say is running.
                 for key, _ in sorted(ready, key=lambda each: each[0].fd != worker.channel):
                     if key.fd == worker.death:
@@ -118,7 +119,7 @@ class Watch:
                         death.poll(GATHER_SECONDS * 1000)
                 if not dead:
                     self._keep_deadlines()
-                self._beat()
+                self._bulletin.tell()
 
     def _gathers(self, data: bytes) -> bool:
         """Whether more short tests will follow at once."""
@@ -197,18 +198,16 @@ class Watch:
         ledger = self._ledger
         return next_deadline(ledger.activity, self._activity_since, self._limits, self._cell_deadline, ledger.over)
 
-    def _seconds_left(self) -> float | None:
-        if self._step_until is not None:
-            until = self._step_until
-            if self._dumped_at is not None and self._asked:
-                until = min(until, self._dumped_at + QUIET_SECONDS)
-        else:
-            until = min(self._deadline().at, self._gauge.due)
-        return None if until == float("inf") else max(0.0, until - time.monotonic())
+    def _due(self) -> float:
+        """When a deadline, the memory or the next step of stopping needs care, on the monotonic clock."""
+        if self._step_until is None:
+            return min(self._deadline().at, self._gauge.due)
+        if self._dumped_at is not None and self._asked:
+            return min(self._step_until, self._dumped_at + QUIET_SECONDS)
+        return self._step_until
 
     def _keep_deadlines(self) -> None:
-        left = self._seconds_left()
-        if left is None or left > 0:
+        if self._due() > time.monotonic():
             return
         if self._step_until is None:
             now, deadline = time.monotonic(), self._deadline()
@@ -253,6 +252,10 @@ def _hear_out(readers: Mapping[int, Callable[[], bytes | None]]) -> None:
 
 def _is_new(before: Activity, now: Activity) -> bool:
     return (before.kind, before.name, before.round) != (now.kind, now.name, now.round)
+
+
+def _seconds_until(moment: float) -> float | None:
+    return None if moment == float("inf") else max(0.0, moment - time.monotonic())
 
 
 def _read(descriptor: int) -> bytes | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from runner.execution.bulletin import Bulletin
 from runner.execution.invocation import Invocation
@@ -118,15 +120,21 @@ class Workers:
             orders = replace(orders, race=settings.race.model_dump(include={"threads", "rounds"}))
         board = None if work.mode == "race" else invocation.folder / BOARD
         worker = WorkerProcess(invocation.python, orders, variables, invocation.workdir, board)
-        try:
-            event = {"event": "worker", "pid": worker.pid, "mode": work.mode, "numbers": list(work.numbers or ())[:1]}
-            journal.write([event])
-            ledger.apply(event)
-            self._log.write(f"=== process {worker.pid}: {work.mode} ===\n".encode())
-            Watch(worker, ledger, journal, self._log, settings.limits, deadline, self._bulletin.tell).run()
-        finally:
-            worker.close()
-        self._bulletin.tell(force=True)
+        with self._bulletin.following(ledger, lambda: _round(worker.board.race, settings.race.rounds)):
+            try:
+                event = {
+                    "event": "worker",
+                    "pid": worker.pid,
+                    "mode": work.mode,
+                    "numbers": list(work.numbers or ())[:1],
+                }
+                journal.write([event])
+                ledger.apply(event)
+                self._log.write(f"=== process {worker.pid}: {work.mode} ===\n".encode())
+                Watch(worker, ledger, journal, self._log, settings.limits, deadline, self._bulletin).run()
+                self._bulletin.tell(force=True)
+            finally:
+                worker.close()
 
     def _end_at_deadline(self) -> None:
         ledger = self._ledger
@@ -138,3 +146,7 @@ class Workers:
         """An event of the supervisor's own."""
         self._journal.write([event], durable=durable)
         self._ledger.apply(event)
+
+
+def _round(race: Mapping[str, Any] | None, rounds: int) -> str | None:
+    return f"round {race['round']} of {rounds}" if race else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from runner.errors import ExecutionError
-from runner.execution import Rules, finished_result
+from runner.execution import Progress, Rules, finished_result, run_cell
 from runner.execution.journal import Journal, read_events
 from runner.model.plan import Limits, plan_sha
 from runner.model.result import Attempt, CellResult, TestResult
@@ -365,3 +366,23 @@ def test_a_rerun_is_an_attempt_and_no_excuse(plain_project: Any, ready_python: C
     assert [attempt.outcome for attempt in entry(result, "test_a").attempts] == [Outcome.FAILED, Outcome.PASSED]
     assert outcomes(result) == {"test_a": "failed", "test_b": "passed"}
     assert len(result.workers) == 1
+
+
+def test_a_test_that_hangs_at_once_is_shown_while_it_hangs(plain_project: Any, tmp_path: Path) -> None:
+    """What begins right after the last telling is told a moment later, not with the next event: there may be none."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    opened = os.open(gate, os.O_RDWR)
+    plain_project.write("test_hangs.py", f"def test_hangs():\n    assert open({str(gate)!r}).read(1)\n")
+    plain_project.limits = Limits(test_seconds=60, cell_seconds=120)
+
+    def let_go(progress: Progress) -> None:
+        if progress.current == "test_hangs.py::test_hangs":
+            os.write(opened, b"x")
+
+    project = plain_project
+    result = run_cell(
+        project.cell, project.environment, project.python, root=project.root, folder=project.folder, progress=let_go
+    )
+    os.close(opened)
+    assert [test.outcome for test in result.tests] == [Outcome.PASSED]

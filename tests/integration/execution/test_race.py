@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from runner.execution import Rules, run_cell
+from runner.execution import Progress, Rules, run_cell
 from runner.model.cell import CellKey
 from runner.model.plan import Limits, PlannedCell, PlannedEnvironment, Race, Settings
 from runner.model.race import RacedTest, Races
@@ -388,3 +389,50 @@ def test_the_cuda_context_is_current_in_every_thread_and_a_dead_one_ends_the_rac
     assert dead.message == "the CUDA context was dead after the round: CUDA_ERROR_ILLEGAL_ADDRESS (700)"
     assert len(races.workers) == 2
     assert result.status is Status.FAIL
+
+
+def test_what_is_raced_is_told_while_it_is(plain_project: Any, tmp_path: Path) -> None:
+    """The second round waits until it is shown as such; the count is that of the tests that can be raced."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    opened = os.open(gate, os.O_RDWR)
+    plain_project.write(
+        "test_it.py",
+        f"""
+        import itertools
+        numbers = itertools.count()
+        def test_a():
+            pass
+        def test_skips():
+            import pytest
+            pytest.skip("no reason")
+        def test_waits():
+            round_before = next(numbers) // 2
+            if round_before == 1:
+                assert open({str(gate)!r}).read(1)
+            elif round_before == 2:
+                assert False, "the last round"
+        """,
+    )
+    plain_project.race = Race(threads=2, rounds=3)
+    told: list[Progress] = []
+
+    def let_go(progress: Progress) -> None:
+        told.append(progress)
+        if progress.current == "test_it.py::test_waits" and progress.part == "round 2 of 3":
+            os.write(opened, b"xx")
+
+    project = plain_project
+    run_cell(
+        project.cell, project.environment, project.python, root=project.root, folder=project.folder, progress=let_go
+    )
+    os.close(opened)
+    racing = [progress for progress in told if progress.stage == "racing"]
+    assert racing
+    assert {progress.planned for progress in racing} == {2}
+    last = racing[-1]
+    assert last.finished == 2
+    assert [(wrong.number, wrong.id, wrong.outcome) for wrong in last.wrong] == [
+        (2, "test_it.py::test_waits", Outcome.FAILED)
+    ]
+    assert (last.wrong[0].message or "").startswith("failed 2 of 6 calls in 2 threads: ")
