@@ -62,8 +62,8 @@ def _may_differ_now(result: CellResult, environment: PlannedEnvironment) -> bool
     """Whether a result tells of the machine rather than of the tests: it, or another one, may be well now."""
     if result.status is Status.INFRA:
         return True
-    never_came_up = result.status in {Status.UNAVAILABLE, Status.NO_RESULT} and result.environment is None
-    return never_came_up and environment.unavailable is None
+    nothing_ran = result.status in {Status.UNAVAILABLE, Status.NO_RESULT} and not result.tests
+    return nothing_ran and environment.unavailable is None
 
 
 def _run(plan: Plan, cell: PlannedCell, options: argparse.Namespace, folder: Path, teller: Teller) -> CellResult:

@@ -118,9 +118,9 @@ class _Run:
         path = self._folder / "journal.jsonl"
         events = read_events(path)
         earlier = finished_result(self._folder, self._sha)
-        # What ran on a broken machine is not worth taking up.
-        is_infra = earlier is not None and earlier.status is Status.INFRA and bool(earlier.tests)
-        resumed = bool(events) and events[0].get("plan_sha") == self._sha and not is_infra
+        # What ran on a broken machine, or in an environment where nothing could run, is not worth taking up.
+        worthless = earlier is not None and (earlier.status is Status.INFRA or not earlier.tests)
+        resumed = bool(events) and events[0].get("plan_sha") == self._sha and not worthless
         with Journal(path, self._sha, fresh=not resumed) as journal:
             if resumed:
                 self._take_up(events)

@@ -78,6 +78,9 @@ class Ledger(Lives):
     def _on_abort(self, event: Mapping[str, Any]) -> None:
         self._aborted = dict(event)
 
+    def _on_unready(self, event: Mapping[str, Any]) -> None:
+        self.unready = str(event["reason"])
+
     def _on_dead_context(self, event: Mapping[str, Any]) -> None:
         self._dead_context = str(event["error"])
 

@@ -44,6 +44,7 @@ class Lives(Known):
         activity: of the running worker.
         over: why the cell was ended before its tests were, or None.
         gave_up: why no collection can be had, or None.
+        unready: why no test can run in this Python, or None: it has no pytest.
         stalls: workers in a row that brought nothing new.
         root: folder to which names are relative, as pytest says.
         last_status, last_output: pytest's exit status and the end of what the last worker printed, for reasons.
@@ -59,6 +60,7 @@ class Lives(Known):
         self.worker: Worker | None = None
         self.over: str | None = None
         self.gave_up: str | None = None
+        self.unready: str | None = None
         self.stalls = 0
         self.root: str | None = None
         self._gil = GilRecord(requested)
@@ -186,7 +188,8 @@ class Lives(Known):
         if self._deadline is None:
             self._enter_phase(event)
         self._gil.end()
-        clean = event["signal"] is None and event["exit_code"] == 0 and self.activity.kind == "exit"
+        told = self.activity.kind == "exit" or self.unready is not None
+        clean = event["signal"] is None and event["exit_code"] == 0 and told
         if self._deadline is not None:
             if self._deadline["limit"] != "cell":
                 self._blame(self.activity, from_deadline(event, self._deadline, self.activity, worker.pid))
@@ -198,7 +201,7 @@ class Lives(Known):
         elif not clean:
             self._blame(self.activity, from_death(event, self.activity, worker.pid))
         if self.planned is None and not self.left_out_since(worker):
-            self.gave_up = "the tests could not be collected"
+            self.gave_up = self.unready or "the tests could not be collected"
         self.stalls = 0 if self.brought > worker.brought or worker.mode == "alone" else self.stalls + 1
         self.worker = None
         self._deadline = None

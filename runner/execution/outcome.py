@@ -75,6 +75,8 @@ def _why_unfinished(ledger: Ledger) -> str:
 def _judge(ledger: Ledger, tests: tuple[TestResult, ...]) -> tuple[Status, str | None]:
     if ledger.hello is None:
         return Status.NO_RESULT, f"the tested Python did not come up: {_last_words(ledger)}"
+    if ledger.unready is not None and not tests:
+        return Status.NO_RESULT, ledger.unready
     gone_wrong = list(filter(None, (_describe_bad(ledger, tests), _judge_gil(ledger))))
     if gone_wrong:
         return Status.FAIL, "; ".join(gone_wrong)
@@ -95,6 +97,8 @@ def _describe_bad(ledger: Ledger, tests: tuple[TestResult, ...]) -> str | None:
     bad = {outcome: count for outcome, count in counts.items() if outcome.is_bad}
     if not bad:
         return None
+    if ledger.planned is None and ledger.session and not ledger.entries:
+        return f"no test could be run: {ledger.session[0].message}"
     shown = ", ".join(f"{count} {outcome.value.replace('_', ' ')}" for outcome, count in bad.items())
     reason = f"{sum(bad.values())} of {len(tests)} went wrong: {shown}"
     if missing := counts.get(Outcome.NOT_RUN):
@@ -120,4 +124,4 @@ def _last_words(ledger: Ledger) -> str:
     errors = [line for line in lines if line.startswith(("ERROR", "E  ", "Error", "Fatal"))]
     if ledger.last_status == _USAGE_ERROR and errors:
         return errors[0]
-    return (errors or lines or ["it said nothing"])[-1][:500]
+    return (errors or lines or ["it said nothing"])[-1].removeprefix("E  ").strip()[:500]

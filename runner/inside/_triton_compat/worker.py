@@ -13,7 +13,7 @@ import traceback
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
 
-from . import gil, text
+from . import gil, imports, text
 from .channel import Channel, keep_private
 
 _PR_SET_PDEATHSIG = 1
@@ -65,18 +65,29 @@ def _prerelease() -> str:
 def _run_session(channel: Channel, dump: int, board: mmap.mmap, orders: dict[str, Any]) -> None:
     try:
         import pytest  # noqa: PLC0415 - may fail, and that is a finding
-
+    except Exception as error:  # noqa: BLE001 - whatever a broken environment raises is the message
+        _refuse(channel, imports.why_no_pytest(error))
+        return
+    try:
         plugins = _make_plugins(channel, dump, board, orders)
-    except Exception:  # noqa: BLE001 - whatever a broken environment raises is the message
-        channel.send("abort", message="pytest could not be imported", stack=_stack())
+    except Exception as error:  # noqa: BLE001 - a pytest of another time
+        _refuse(channel, f"pytest {pytest.__version__} cannot be watched: {type(error).__name__}: {error}")
         return
     sys.argv = [os.path.join(os.path.dirname(sys.executable), "pytest"), *orders["arguments"]]
+    imports.name_plugins()
     try:
         status = pytest.main(orders["arguments"], plugins=plugins)
     except BaseException as error:  # noqa: BLE001 - SystemExit in a conftest.py ends here
-        channel.send("abort", message=text.bound(f"{type(error).__name__}: {error}", 4000), stack=_stack())
+        message = text.bound(f"{type(error).__name__}: {error}", text.MESSAGE_CHARS)
+        channel.send("abort", message=message, stack=text.bound(traceback.format_exc(), text.STACK_CHARS))
         return
     channel.send("done", status=int(status), gil=gil.is_enabled())
+
+
+def _refuse(channel: Channel, why: str) -> None:
+    """Say why no test can run here; the traceback goes to the log."""
+    traceback.print_exc()
+    channel.send("unready", reason=text.bound(why, text.MESSAGE_CHARS))
 
 
 def _make_plugins(channel: Channel, dump: int, board: mmap.mmap, orders: dict[str, Any]) -> list[object]:
@@ -101,10 +112,6 @@ def _make_plugins(channel: Channel, dump: int, board: mmap.mmap, orders: dict[st
     from .race import RacePlugin  # noqa: PLC0415
 
     return [collection, RacePlugin(orders["race"], **more)]
-
-
-def _stack() -> str:
-    return text.bound(traceback.format_exc(), text.STACK_CHARS)
 
 
 def _die_with(parent: int) -> None:
