@@ -27,6 +27,8 @@ def main(argv: list[str]) -> int:
     """
     channel_fd, orders_fd, dump_fd, board_fd, parent = (int(word) for word in argv)
     _die_with(parent)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job; tests know nothing of that
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     channel = Channel(channel_fd)
     with os.fdopen(orders_fd, encoding="utf-8") as stream:
         orders = json.load(stream)

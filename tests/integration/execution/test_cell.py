@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
@@ -385,4 +386,23 @@ def test_a_test_that_hangs_at_once_is_shown_while_it_hangs(plain_project: Any, t
         project.cell, project.environment, project.python, root=project.root, folder=project.folder, progress=let_go
     )
     os.close(opened)
+    assert [test.outcome for test in result.tests] == [Outcome.PASSED]
+
+
+def test_in_the_background_of_a_shell_tests_can_be_interrupted_as_everywhere(plain_project: Any) -> None:
+    """A shell starts what it runs in the background with interrupts ignored, and programs hand that on."""
+    plain_project.write(
+        "test_interrupt.py",
+        """
+        import os, pytest, signal
+        def test_interrupt():
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+        """,
+    )
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        result = plain_project.run()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert [test.outcome for test in result.tests] == [Outcome.PASSED]
