@@ -59,7 +59,7 @@ def fingerprint(attempt: Attempt, rules: Rules | None = None) -> RootKey:
     """The root of an attempt that went wrong.
 
     Two attempts with the same root have the same signature, exception, end and innermost frame. For a known signature
-    only frames inside Triton tell roots apart: the test that ran into it is not part of it.
+    only files of Triton tell roots apart: the test that ran into it is not part of it.
     """
     return Roots(rules or built_in()).of(attempt)
 
@@ -89,10 +89,12 @@ class Roots:
             return RootKey(signature, "", ends[0] if ends else "crashed", _labels(_died_in(crashed_thread(stack))), "")
         exception, said = _exception(stack, bounded(attempt.message or ""))
         inner = _telling(frames(stack), known=bool(signature) or exception in _IMPORT_ERRORS)
+        # A known race surfaces in one function of Triton's or in its neighbour; the file says enough.
+        places = tuple(frame.file for frame in inner) if signature else _labels(inner)
         says_it_all = (
             match is not None and match.rule.categories[0] is not Category.API
         )  # which name went is told apart
-        return RootKey(signature, exception, "", _labels(inner), "" if says_it_all else normal(said))
+        return RootKey(signature, exception, "", places, "" if says_it_all else normal(said))
 
 
 def _exception(stack: str, message: str) -> tuple[str, str]:

@@ -14,6 +14,16 @@ _FRAME = re.compile(
     r"|^(?P<short>[^\s:\"']{1,300}\.pyx?):\d{1,9}: (?:in (?P<short_function>\S{1,200}))?",
     re.MULTILINE,
 )
+_DEFINITION = re.compile(r"^ {4}(?:async )?def (\w{1,200})\(", re.MULTILINE)
+_SEPARATOR = re.compile(r"^(?:_ ){10,60}_?[ \t\r]*$", re.MULTILINE)
+_KNOWN_PACKAGE = re.compile(
+    r"/(?:[^/]{1,255}/){0,40}?(?P<tail>triton/(?:(?:runtime|compiler|language|backends|tools|experimental|profiler)/"
+    r"|(?:__init__|testing|errors|knobs|_utils)\.py).{0,400}"
+    r"|torch/(?:(?:_dynamo|_functorch|_inductor|autograd|cuda|distributed|nn|testing|utils|multiprocessing)/"
+    r"|(?:__init__|_ops|_tensor|_utils|functional|library)\.py).{0,400}"
+    r"|(?:_pytest|pluggy)/.{1,400})\Z"
+)
+"""Files of packages that stand in no folder for packages: a checkout, or a folder that is only on the path."""
 _EXCEPTION = re.compile(
     r"^(?:E {1,8})?(?P<type>[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Exit|Failed|Failure|Warning))"
     r"(?::[ \t]{1,4}(?P<text>[^\n]{0,1000}))?[ \t\r]{0,8}$",
@@ -33,21 +43,33 @@ class Frame:
 
     @property
     def is_triton(self) -> bool:
-        """Whether the file belongs to Triton itself."""
-        return "/triton/" in f"/{self.path}" and ("-packages/triton/" in self.path or "/python/triton/" in self.path)
+        """Whether the file belongs to Triton itself, wherever that is installed or checked out."""
+        return self._package.startswith("triton/")
 
     @property
     def is_foreign(self) -> bool:
         """Whether the file belongs to the interpreter or to another installed package."""
         path = self.path
-        return path.startswith("<") or "-packages/" in path or re.search(r"/lib(?:64)?/python3\.\d", path) is not None
+        return path.startswith("<") or bool(self._package) or re.search(r"/lib(?:64)?/python3\.\d", path) is not None
+
+    @property
+    def file(self) -> str:
+        """The file without what differs between machines, environments and checkouts."""
+        return self._package or "/".join(self.path.replace("\\", "/").split("/")[-2:])
 
     @property
     def label(self) -> str:
         """The frame without what differs between machines, environments and checkouts."""
+        return self.file if self.function == "?" else f"{self.file}:{self.function}"
+
+    @property
+    def _package(self) -> str:
+        """The path below the folder that packages are installed in, or "" when the file is of no installed package."""
         path = self.path.replace("\\", "/")
-        tail = path.rsplit("-packages/", 1)[-1] if "-packages/" in path else "/".join(path.split("/")[-2:])
-        return f"{tail}:{self.function}"
+        if "-packages/" in path:
+            return path.rsplit("-packages/", 1)[-1]
+        match = _KNOWN_PACKAGE.match(path)
+        return match["tail"] if match else ""
 
 
 def bounded(text: str) -> str:
@@ -74,11 +96,21 @@ def crashed_thread(text: str) -> list[Frame]:
 
 def frames(text: str) -> list[Frame]:
     """All frames in the order of the text; of Python's own, faulthandler's and pytest's ways of writing them."""
-    found = []
+    found, before = [], 0
     for match in _FRAME.finditer(text):
         path = match["path"] or match["short"]
-        found.append(Frame(path, match["function"] or match["short_function"] or "?"))
+        function = match["function"] or match["short_function"] or _shown_function(text[before : match.start()])
+        found.append(Frame(path, function))
+        before = match.end()
     return found
+
+
+def _shown_function(block: str) -> str:
+    """The function of a frame before which pytest shows its source, which is the only place where it names it."""
+    for separator in _SEPARATOR.finditer(block):
+        block = block[separator.end() :]
+    shown = _DEFINITION.search(block)
+    return shown[1] if shown else "?"
 
 
 def importer_of_crash(text: str) -> str | None:

@@ -34,7 +34,7 @@ def plain(text: str, limit: int = _QUOTE) -> str:
 
 
 def title_of(case: Case) -> str:
-    """`TypeError: 'NoneType' object is not a mapping, in triton/runtime/autotuner.py:run`."""
+    """`TypeError: 'NoneType' object is not a mapping, in triton/runtime/autotuner.py`."""
     sample = next(iter(case.seen.values())).sample
     where = f", in {plain(case.root.frames[0], 100)}" if case.root.frames else ""
     if case.root.death:
@@ -44,7 +44,7 @@ def title_of(case: Case) -> str:
     said = plain(lines[0]) if lines else sample.outcome.value
     if case.root.exception and case.root.exception not in said:
         said = f"{case.root.exception}: {said}"
-    return said + where
+    return (said.rstrip(".") if where else said) + where
 
 
 def evidence_of(case: Case, row: Row) -> tuple[Evidence, ...]:
@@ -184,7 +184,8 @@ def _counts(case: Case) -> Iterator[tuple[str, str]]:
         (seen.sample.stack or "").count("Thread 0x") for seen in case.seen.values() if _is_dump(seen.sample.stack)
     }
     if case.root.death and threads == {0}:
-        yield "observation", "One thread was there when the process died, so no race between threads did it."
+        end = "was stopped" if case.root.death == "timed_out" else "died"
+        yield "observation", f"One thread was there when the process {end}, so no race between threads did it."
     if case.repeat is not None:
         yield from _repeats(case.repeat)
 

@@ -262,6 +262,12 @@ _LEFT_BEHIND: tuple[tuple[str, Category, str], ...] = (
         )
     ),
     (
+        "gpu-out-of-memory",
+        Category.RESOURCE,
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 79.1 GiB",
+    ),
+    ("gpu-out-of-memory", Category.RESOURCE, "RuntimeError: Triton Error [CUDA]: out of memory"),
+    (
         "cuda-illegal-access",
         Category.COMPILER,
         "RuntimeError: Triton Error [CUDA]: an illegal memory access was encountered",

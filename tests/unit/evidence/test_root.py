@@ -150,3 +150,65 @@ def test_two_names_that_went_are_two_roots() -> None:
     one, other = fingerprint(gone("make_tensor_descriptor")), fingerprint(gone("_experimental_descriptor"))
     assert one.signature == other.signature != ""
     assert one.id != other.id
+
+
+LONG = """
+x = tensor([0., 1.])
+
+    def test_it(x):
+        def call():
+            pass
+>       raise errors[0]
+
+tests/test_it.py:145: {nothing}
+_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
+tests/test_it.py:135: in call
+    tuned[(1,)](x, y, size)
+{triton}/runtime/autotuner.py:240: in run
+    benchmark()
+_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
+
+    def {function}():
+        bench_start = time.time()
+>       full_nargs = {{**self.nargs, **kwargs}}
+E       {error}
+
+{triton}/runtime/autotuner.py:233: TypeError
+"""
+
+
+def in_long_form(triton: str, function: str, error: str) -> Attempt:
+    stack = LONG.format(triton=triton, function=function, error=error, nothing="")
+    return Attempt(outcome=Outcome.FAILED, message=error, stack=stack)
+
+
+def test_pytests_long_form_names_the_function_above_the_frame_alone() -> None:
+    attempt = in_long_form("/x/site-packages/triton", "benchmark", "TypeError: unheard of")
+    assert attempt.stack
+    assert [frame.function for frame in frames(attempt.stack)] == ["test_it", "call", "run", "benchmark"]
+    assert fingerprint(attempt).frames == ("triton/runtime/autotuner.py:benchmark",)
+
+
+def test_a_known_race_is_one_root_wherever_triton_stands_and_in_whichever_of_its_functions_it_surfaces() -> None:
+    error = "TypeError: 'NoneType' object is not a mapping"
+    places = ("/x/site-packages/triton", "/home/u/triton/python/triton", "/opt/trees/triton-3.7.0/triton")
+    roots = {
+        fingerprint(in_long_form(place, function, error)) for place in places for function in ("_bench", "benchmark")
+    }
+    assert [root.frames for root in roots] == [("triton/runtime/autotuner.py",)]
+
+
+@pytest.mark.parametrize(
+    ("path", "file", "triton", "foreign"),
+    [
+        ("/opt/trees/torch-cp313t/torch/cuda/__init__.py", "torch/cuda/__init__.py", False, True),
+        ("/opt/trees/torch-cp313t/_pytest/python.py", "_pytest/python.py", False, True),
+        ("/home/u/triton/python/triton/testing.py", "triton/testing.py", True, True),
+        ("/home/u/triton/python/test/unit/test_core.py", "unit/test_core.py", False, False),
+        ("/home/u/project/triton/kernels.py", "triton/kernels.py", False, False),
+        ("/home/u/torch/tests/test_a.py", "tests/test_a.py", False, False),
+    ],
+)
+def test_packages_that_stand_in_no_folder_for_packages(path: str, file: str, *, triton: bool, foreign: bool) -> None:
+    frame = Frame(path, "f")
+    assert (frame.file, frame.is_triton, frame.is_foreign) == (file, triton, foreign)

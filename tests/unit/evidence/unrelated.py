@@ -38,7 +38,7 @@ TEXTS: tuple[str, ...] = (
     "numpy.exceptions.AxisError: axis 2 is out of bounds for array of dimension 2",
     "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 7.45 GiB for an array with shape (1000000000,)",
     "MemoryError",
-    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 79.1 GiB",
+    "RuntimeError: [enforce fail at alloc_cpu.cpp:121] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 4",
     "java.lang.OutOfMemoryError: Java heap space",
     "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",
     "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)",
