@@ -167,8 +167,8 @@ def _signature(case: Case) -> Iterator[tuple[str, str]]:
         yield "signature", "The text is no known signature."
         return
     leads = " or ".join(case.rule.categories)
-    sources = ", ".join(case.rule.sources)
-    yield "signature", f"A lead to {leads}: {case.rule.id}. {case.rule.meaning} Seen in {sources}."
+    sources = f"Source{_s(len(case.rule.sources))}: {', '.join(case.rule.sources)}"
+    yield "signature", f"A lead to {leads}: {case.rule.id}. {case.rule.meaning} {sources}."
 
 
 def _counts(case: Case) -> Iterator[tuple[str, str]]:
