@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from runner.evidence.trace import bounded, crash_start, importer_of_crash
+from runner.evidence.trace import bounded, crash_start, importer_of_crash, without_source
 from runner.model.result import Attempt
 from runner.model.words import Cause, Outcome
 
@@ -75,11 +75,11 @@ class Rule:
     sticky: bool = False
     mark: bool = False
 
-    def place(self, text: str, importer: str | None) -> int | None:
-        """Where in the text the rule fits first, or None."""
+    def place(self, text: str, importer: str | None, said: str | None = None) -> int | None:
+        """Where in the text the rule fits first, or None; `said` is the text with shown source made blank."""
         if self.crash_below is not None:
             return crash_start(text) or 0 if importer is not None and self.crash_below.search(importer) else None
-        matches = (pattern.search(text) for pattern in self.patterns)
+        matches = (pattern.search(text if said is None else said) for pattern in self.patterns)
         place = min((match.start() for match in matches if match), default=None)
         if place is None or any(pattern.search(text) for pattern in self.without):
             return None
@@ -133,10 +133,10 @@ class Rules:
             ends: how the attempt ended, in the words of `Rule.death`.
         """
         text = bounded(text)
-        importer = importer_of_crash(text)
+        importer, said = importer_of_crash(text), without_source(text)
         best: tuple[int, Rule] | None = None
         for rule in self.rules:
-            place = None if rule.mark else rule.place(text, importer)
+            place = None if rule.mark else rule.place(text, importer, said)
             if place is not None and (best is None or place < best[0]):
                 best = place, rule
         if best is not None:

@@ -29,6 +29,13 @@ _EXCEPTION = re.compile(
     r"(?::[ \t]{1,4}(?P<text>[^\n]{0,1000}))?[ \t\r]{0,8}$",
     re.MULTILINE,
 )
+_MARKED = re.compile(r"^>[ \t]{1,200}\S", re.MULTILINE)
+_SHOWN = re.compile(r"^(?:>[ \t]|[ \t]{4})[^\n]{1,100000}", re.MULTILINE)
+"""Source as pytest shows it, the line in question marked; what was raised has an E in front."""
+_BELOW_A_FRAME = re.compile(
+    r'^( {2}File "[^\n]{1,900}\n)( {4}[^\n]{0,2000}(?:\n {4}[^\n]{0,2000}){0,40})', re.MULTILINE
+)
+_VISIBLE = re.compile(r"\S")
 _FATAL = re.compile(r"^(?:Fatal Python error: |(?:Current thread|Thread) 0x[0-9a-fA-F]{1,16})", re.MULTILINE)
 _CURRENT = re.compile(r"^Current thread 0x[^\n]{1,120}\(most recent call first\):[ \t\r]*\n", re.MULTILINE)
 _THREAD_END = re.compile(r"^(?:[ \t]{0,8}\n|Thread 0x|Extension modules:|Current thread's C stack)", re.MULTILINE)
@@ -70,6 +77,20 @@ class Frame:
             return path.rsplit("-packages/", 1)[-1]
         match = _KNOWN_PACKAGE.match(path)
         return match["tail"] if match else ""
+
+
+def without_source(text: str) -> str:
+    """The text with the source that tracebacks show made blank: what could be raised there is not what was.
+
+    Every other character stays where it is.
+    """
+    if _MARKED.search(text) is not None:
+        return _SHOWN.sub(_blank, text)
+    return _BELOW_A_FRAME.sub(lambda match: match[1] + _blank(match, 2), text)
+
+
+def _blank(match: re.Match[str], group: int = 0) -> str:
+    return _VISIBLE.sub(" ", match[group])
 
 
 def bounded(text: str) -> str:

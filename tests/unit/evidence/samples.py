@@ -100,6 +100,38 @@ CRASHES: tuple[Sample, ...] = (
         "SIGABRT",
         134,
     ),
+    Sample(
+        "llvm-fatal-error",
+        Category.COMPILER,
+        "LLVM ERROR: Failed to emit transfer from register to shared\n"
+        + dump(f"{SITE}/triton/backends/nvidia/compiler.py:make_llir", head="Fatal Python error: Aborted"),
+        Outcome.CRASHED,
+        "SIGABRT",
+        134,
+    ),
+    *(
+        Sample(
+            "compiler-assertion",
+            Category.COMPILER,
+            f"{line}\n"
+            + dump(f"{SITE}/triton/backends/nvidia/compiler.py:make_ttir", head="Fatal Python error: Aborted"),
+            Outcome.CRASHED,
+            "SIGABRT",
+        )
+        for line in (
+            (
+                "python: /source/llvm-project/mlir/lib/IR/BuiltinAttributes.cpp:961: static DenseElementsAttr mlir::"
+                "DenseElementsAttr::get(ShapedType, ArrayRef<Attribute>): Assertion `floatAttr.getType() == eltType && "
+                '"expected float attribute type to equal element type"\' failed.'
+            ),
+            (
+                "python: /project/third_party/nvidia/lib/TritonNVIDIAGPUToLLVM/ElementwiseOpToLLVM.cpp:749: llvm::SmallVector"
+                "<mlir::Value> mlir::triton::gpu::{anonymous}::TruncFOpConversion::createDestOps(mlir::arith::TruncFOp, OpAdaptor, "
+                "mlir::ConversionPatternRewriter&, mlir::Type, mlir::triton::gpu::{anonymous}::MultipleOperandsRange, mlir::Location"
+                ') const: Assertion `inElemTy.isF32() && outElemTy.isBF16() && "unsupported conversion"\' failed.'
+            ),
+        )
+    ),
     *(
         Sample(
             "compiler-assertion",
@@ -198,6 +230,18 @@ _LEFT_BEHIND: tuple[tuple[str, Category, str], ...] = (
         "ImportError: /lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by libtriton.so)",
     ),
     (
+        "shared-library-missing",
+        Category.ENVIRONMENT,
+        "OSError: libnvshmem_host.so.3: cannot open shared object file: No such file or directory",
+    ),
+    (
+        "shared-library-missing",
+        Category.ENVIRONMENT,
+        "ImportError: libGL.so.1: cannot open shared object file: No such file or directory",
+    ),
+    ("module-not-installed", Category.ENVIRONMENT, "E   ModuleNotFoundError: No module named 'einops'"),
+    ("module-not-installed", Category.ENVIRONMENT, "ModuleNotFoundError: No module named 'triton'"),
+    (
         "triton-name-gone",
         Category.API,
         f"ImportError: cannot import name 'AttrsDescriptor' from 'triton.compiler.compiler' ({SITE}/triton/compiler/compiler.py)",
@@ -222,6 +266,41 @@ _LEFT_BEHIND: tuple[tuple[str, Category, str], ...] = (
         "ptxas-unknown-architecture",
         Category.TOOLCHAIN,
         "ptxas fatal   : Value 'sm_120' is not defined for option 'gpu-name'",
+    ),
+    (
+        "ptxas-unknown-architecture",
+        Category.TOOLCHAIN,
+        traceback(
+            f"{SITE}/triton/backends/nvidia/compiler.py:make_cubin",
+            error=(
+                "triton.runtime.errors.PTXASError: PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\n"
+                "ptxas fatal   : Value 'sm_90a' is not defined for option 'gpu-name'\n"
+            ),
+        ),
+    ),
+    (
+        "ptxas-too-old",
+        Category.TOOLCHAIN,
+        (
+            "triton.runtime.errors.PTXASError: PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\n"
+            "ptxas fatal   : Unknown option '-regAllocOptLevel'\n"
+        ),
+    ),
+    (
+        "ptxas-too-old",
+        Category.TOOLCHAIN,
+        (
+            "PTXASError: PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\nptxas x.ptx, line 5; fatal   : "
+            "Unsupported .version 8.6; current version is '8.4'\nptxas fatal   : Ptx assembly aborted due to errors"
+        ),
+    ),
+    (
+        "ptxas-internal-error",
+        Category.TOOLCHAIN,
+        (
+            "PTXASError: PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\nptxas x.ptx, line 43; error   : "
+            "Not a name of any known instruction: 'nott'\nptxas fatal   : Ptx assembly aborted due to errors"
+        ),
     ),
     ("ptxas-died", Category.TOOLCHAIN, "RuntimeError: `ptxas` raised SIGSEGV\n`ptxas` stderr:\n"),
     ("ptxas-died", Category.TOOLCHAIN, "RuntimeError: `ptxas` failed with error code 255\n`ptxas` stderr:\n"),
@@ -280,6 +359,11 @@ _LEFT_BEHIND: tuple[tuple[str, Category, str], ...] = (
     ("cuda-misaligned", Category.COMPILER, "RuntimeError: Triton Error [CUDA]: misaligned address"),
     ("cuda-launch-failure", Category.PROJECT, "torch.AcceleratorError: CUDA error: device-side assert triggered"),
     (
+        "driver-function-missing",
+        Category.DRIVER,
+        "ImportError: /c/cuda_utils.cpython-312-x86_64-linux-gnu.so: undefined symbol: cuOccupancyMaxActiveClusters",
+    ),
+    (
         "cuda-driver-too-old",
         Category.DRIVER,
         "RuntimeError: CUDA error: no kernel image is available for execution on the device",
@@ -329,6 +413,11 @@ _LEFT_BEHIND: tuple[tuple[str, Category, str], ...] = (
     ),
     ("torch-compile-unsupported", Category.ENVIRONMENT, "RuntimeError: torch.compile is not supported on Python 3.14+"),
     ("torch-compile-unsupported", Category.ENVIRONMENT, "RuntimeError: Dynamo is not supported on Python 3.13+"),
+    (
+        "memory-limit",
+        Category.RESOURCE,
+        "used more than the memory limit of 1 GiB: it held 1.07 GiB; the process was ended in the call of this test",
+    ),
     ("killed", Category.RESOURCE, "collecting ...\nKilled\n"),
     ("hang", Category.INFRA, "E   Failed: Timeout >300.0s"),
     ("hang", Category.INFRA, "E   Failed: Timeout (>300.0s) from pytest-timeout."),

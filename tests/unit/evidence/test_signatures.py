@@ -145,3 +145,24 @@ def test_rules_are_found_by_their_id() -> None:
     assert RULES.get("nothing") is None
     with pytest.raises(KeyError):
         Rules(())["hang"]
+
+
+def test_what_a_function_could_have_raised_is_not_what_it_did() -> None:
+    """pytest shows the source of the innermost function, all its messages among it."""
+    stack = """
+    def _build(name, src, srcdir, library_dirs, include_dirs, libraries, ccflags):
+        cc = os.environ.get("CC")
+        if cc is None:
+            raise RuntimeError("Failed to find C compiler. Please specify via CC environment variable.")
+>       raise OSError(f"{src} cannot be read")
+E       OSError: main.c cannot be read
+
+/opt/venv/lib/python3.12/site-packages/triton/runtime/build.py:32: OSError"""
+    failed = Attempt(outcome=Outcome.FAILED, stack=stack, message="OSError: main.c cannot be read")
+    assert RULES.read_attempt(failed) is None
+    native = 'Traceback:\n  File "b.py", line 3, in build\n    raise X("Failed to find C compiler")\n    ^^^^^\nX'
+    assert RULES.read_attempt(Attempt(outcome=Outcome.FAILED, stack=native)) is None
+    said = f"{stack}\nE       RuntimeError: Failed to find C compiler."
+    match = RULES.read_attempt(Attempt(outcome=Outcome.FAILED, stack=said))
+    assert match is not None
+    assert match.rule.id == "no-c-compiler"
