@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from runner.commands.index import open_index
-from runner.commands.results import read_plan, read_results
+from runner.commands.results import Results, read_plan
 from runner.errors import UsageError
 from runner.evidence.observed import Observer
 from runner.evidence.rulefile import built_in
@@ -28,11 +28,11 @@ def run(options: argparse.Namespace) -> int:
     """Print the first release that fails, or from which on it does not, with the number of runs; exit 0."""
     plan = read_plan(options.out)
     cell = plan.cell(options.cell)
-    results = read_results(plan, options.out)
-    if cell is None or cell.key.id not in results or cell.key.triton is None:
+    results = Results(plan, options.out)
+    result = results.get(options.cell)
+    if cell is None or result is None or cell.key.triton is None:
         raise UsageError(f"{options.cell} is no cell with a result and a Triton release.", remedy="Run it first.")
     observer = Observer(built_in())
-    result = results[cell.key.id]
     group = _chosen(groups_of(result, observer.observe(result), built_in()), options.test, cell)
     with open_index(offline=options.offline, say=_say) as index:
         releases = index.catalogue.triton_releases()

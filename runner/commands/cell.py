@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from runner.commands.results import audit_file, read_results
+from runner.commands.results import audit_file, read_summaries, summary_file
 from runner.commands.telling import Teller, finished
 from runner.environment.audit import audit
 from runner.environment.environments import make_environment
@@ -19,6 +19,7 @@ from runner.execution.cell import finished_result, run_cell
 from runner.model.document import write_whole
 from runner.model.plan import Plan, PlannedCell, PlannedEnvironment, plan_sha
 from runner.model.result import CellResult, GilState
+from runner.model.summary import CellSummary
 from runner.model.words import Status
 from runner.report.events import CellStarted, EnvironmentFinished, EnvironmentStarted
 from runner.report.terminal import Board
@@ -39,12 +40,12 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"The plan has no cell {options.id}.", remedy=f"Its cells are {known}.")
     folder = options.out / "cells" / cell.key.id
     sha = plan_sha(cell, plan.environment(cell.environment))
-    others = [result for result in read_results(plan, options.out).values() if result.cell.id != cell.key.id]
+    others = [one for one in read_summaries(plan, options.out) if one.cell != cell.key.id]
     board = Board(
         (one.key.id for one in plan.cells),
         Console(stderr=True, highlight=False),
         time.monotonic,
-        earlier=((finished(result, kept=True), result.seconds + result.environment_seconds) for result in others),
+        earlier=((finished(one, kept=True), one.seconds) for one in others),
     )
     with board:
         teller = Teller(board, cell.key.id)
@@ -54,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
         kept = result is not None
         if result is None:
             result = _run(plan, cell, options, folder, teller)
+            CellSummary.of(result).write(summary_file(options.out, cell.key.id))
         teller.finish(result, kept=kept)
     return STATUSES.get(result.status, CANNOT_TELL)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from runner.commands.index import Neighbours
-from runner.commands.results import contrasts_file, read_plan, read_results
+from runner.commands.results import Results, contrasts_file, read_plan
 from runner.errors import UsageError
 from runner.evidence.observed import Observer
 from runner.evidence.rulefile import built_in
@@ -28,20 +28,21 @@ from runner.plan.values import duration
 def run(options: argparse.Namespace) -> int:
     """Write contrasts.json of every failing cell; exit 0."""
     plan = read_plan(options.out)
-    results = read_results(plan, options.out)
+    results = Results(plan, options.out)
     known = _known(plan, results)
     budget, caches = _budget(options.budget), _caches(options.cache)
     with Checkouts(Path(plan.root), options.out) as checkouts:
         base = checkouts.resolve(options.base) if options.base else None
         bench = Bench(plan, options.out, caches=caches, checkouts=checkouts, say=_say, offline=options.offline)
-        failing = _failing(plan, results, options.cell)
-        found = [_as_found(bench, known.cells[name]) for name in _passing(plan, results, options.cell) if caches]
-        found = [result for result in found if result.status is Status.FAIL]
-        if not failing and not found:
+        failing = _chosen(known, options.cell, Status.FAIL)
+        passing = _chosen(known, options.cell, Status.PASS) if caches else []
+        found = {cell.key.id: _as_found(bench, cell) for cell in passing}
+        failing += [known.cells[name] for name, result in found.items() if result.status is Status.FAIL]
+        if not failing:
             print(f"No cell fails{' with the cache as found' if caches else ''}, so there is nothing to look into.")
         neighbours = Neighbours(plan, offline=options.offline, say=_say)
-        for result in (*failing, *found):
-            cell = known.cells[result.cell.id]
+        for cell in failing:
+            result = found.get(cell.key.id) or results[cell.key.id]
             stage = Stage(
                 cell,
                 result,
@@ -50,16 +51,17 @@ def run(options: argparse.Namespace) -> int:
                 world=_world(bench, neighbours.of(cell), base),
                 path=contrasts_file(options.out, cell.key.id),
                 left=_countdown(budget),
-                as_found=caches if result in found else None,
+                as_found=caches if cell.key.id in found else None,
             )
             print(_summary(stage.run()))
     return 0
 
 
-def _known(plan: Plan, results: dict[str, CellResult]) -> Known:
+def _known(plan: Plan, results: Mapping[str, CellResult]) -> Known:
     rules = built_in()
     observer = Observer(rules)
-    observed = {name: observer.observe(result) for name, result in results.items()}
+    # One result at a time: together they may not fit in memory.
+    observed = {cell.key.id: observer.observe(one) for cell in plan.cells if (one := results.get(cell.key.id))}
     return Known(cells={cell.key.id: cell for cell in plan.cells}, observed=observed, rules=rules)
 
 
@@ -89,19 +91,12 @@ def _as_found(bench: Bench, cell: PlannedCell) -> CellResult:
         raise UsageError(f"{cell.key.id} could not be run: {error.message}") from error
 
 
-def _passing(plan: Plan, results: dict[str, CellResult], wanted: list[str]) -> list[str]:
-    failing = {result.cell.id for result in _failing(plan, results, wanted)}
-    ran = {name for name, result in results.items() if result.status in {Status.PASS, Status.FAIL}}
-    return [name for name in results if name in ran - failing and (not wanted or name in wanted)]
-
-
-def _failing(plan: Plan, results: dict[str, CellResult], wanted: list[str]) -> list[CellResult]:
-    known = {cell.key.id for cell in plan.cells}
-    if strangers := [name for name in wanted if name not in known]:
+def _chosen(known: Known, wanted: list[str], status: Status) -> list[PlannedCell]:
+    """The cells that have this status, in the plan's order: all of them, or those of the wanted ones."""
+    if strangers := [name for name in wanted if name not in known.cells]:
         raise UsageError(f"The plan has no cell {strangers[0]}.", remedy="See nox -l for the cells of a matrix.")
-    return [
-        result for name, result in results.items() if result.status is Status.FAIL and (not wanted or name in wanted)
-    ]
+    having = [known.cells[name] for name, seen in known.observed.items() if seen.status is status]
+    return [cell for cell in having if not wanted or cell.key.id in wanted]
 
 
 def _countdown(budget: float) -> Callable[[], float]:

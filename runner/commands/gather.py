@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from runner.commands.results import read_plan, read_results
+from runner.commands.results import Results, read_plan
 from runner.github.commands import warning
 from runner.github.gather import gather
 
@@ -14,5 +14,5 @@ def run(options: argparse.Namespace) -> int:
     plan = read_plan(options.out)
     for remark in gather(plan, options.downloads, options.out):
         print(warning(remark))
-    print(f"{len(read_results(plan, options.out))} of {len(plan.cells)} cells have a result.")
+    print(f"{len(Results(plan, options.out))} of {len(plan.cells)} cells have a result.")
     return 0

@@ -7,31 +7,36 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from runner.commands.results import read_contrasts, read_plan, read_races, read_results, why_unusable
+from runner.commands.results import Results, read_contrasts, read_plan, read_races, why_unusable
+from runner.evidence.observed import Observed, Observer
+from runner.evidence.rulefile import built_in
+from runner.model.race import Races
 from runner.model.result import CellResult
-from runner.verdict.attribution import attribute, notes_on_found, notes_on_unfinished
+from runner.verdict.attribution import findings_of, notes_on_found, notes_on_unfinished
 from runner.verdict.baseline import baseline_notes
 from runner.verdict.compare import compare
-from runner.verdict.judge import judge
+from runner.verdict.judge import Judging
 from runner.verdict.races import race_findings
 
 
 def run(options: argparse.Namespace) -> int:
     """Write verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL."""
     plan = read_plan(options.out)
-    results = read_results(plan, options.out)
+    results, rules = Results(plan, options.out), built_in()
+    judging, observer = Judging(plan, today=datetime.now(UTC).date()), Observer(rules)
+    observed: dict[str, Observed] = {}
+    races: dict[str, Races] = {}
+    for cell in plan.cells:  # one result at a time: together they may not fit in memory
+        result = results.get(cell.key.id)
+        raced = read_races(result, options.out)
+        judging.add(cell, result, raced)
+        if result is not None:
+            observed[cell.key.id] = observer.observe(result)
+        if raced is not None:
+            races[cell.key.id] = raced
     contrasts = read_contrasts(plan, options.out)
-    findings = attribute(plan, results.values(), contrasts)
-    races = read_races(plan, results, options.out)
-    findings = (*findings, *race_findings(plan, races))
-    verdict = judge(
-        plan,
-        results,
-        today=datetime.now(UTC).date(),
-        findings=findings,
-        races=races,
-        unusable=why_unusable(plan, results, options.out),
-    )
+    findings = (*findings_of(observed, plan, contrasts, rules), *race_findings(plan, races))
+    verdict = judging.verdict(findings, why_unusable(plan, results, options.out))
     notes = (*verdict.notes, *notes_on_found(contrasts), *notes_on_unfinished(contrasts))
     notes = (*notes, *_since(options.baseline, results))
     verdict = verdict.model_copy(update={"notes": notes})
@@ -45,4 +50,4 @@ def _since(baseline: Path | None, results: Mapping[str, CellResult]) -> tuple[st
     if baseline is None:
         return ()
     plan = read_plan(baseline)
-    return baseline_notes(compare(read_results(plan, baseline), results), plan.created)
+    return baseline_notes(compare(Results(plan, baseline), results), plan.created)

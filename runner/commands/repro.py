@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 
-from runner.commands.results import contrasts_file, read_plan, read_results
+from runner.commands.results import Results, contrasts_file, read_plan
 from runner.errors import DocumentError, UsageError
 from runner.experiment.bench import CONTROL
 from runner.model.contrast import Contrasts
@@ -50,7 +50,7 @@ def _chosen(findings: tuple[Finding, ...], wanted: str) -> Finding:
 
 def _case(options: argparse.Namespace, finding: Finding) -> Case:
     plan = read_plan(options.out)
-    results = read_results(plan, options.out)
+    results = Results(plan, options.out)
     there = [name for name in finding.cells if name in results]
     if options.cell is not None and options.cell not in there:
         raise UsageError(f"{finding.id} was not seen in {options.cell}.", remedy=f"It was seen in {', '.join(there)}.")

@@ -3,29 +3,86 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from runner.errors import DocumentError
 from runner.execution.cell import finished_result
 from runner.model.audit import Audit
 from runner.model.contrast import Contrasts
-from runner.model.plan import Plan, plan_sha
+from runner.model.plan import Plan, PlannedCell, plan_sha
 from runner.model.race import Races
 from runner.model.result import CellResult
+from runner.model.summary import CellSummary
 from runner.model.verdict import Verdict
-from runner.verdict.cell_status import weigh
+from runner.model.words import Outcome
+
+Counts = dict[Outcome, int]
 
 
-def read_results(plan: Plan, out: Path) -> dict[str, CellResult]:
-    """The result of each planned cell that has one of this plan, by cell id. A damaged or older one counts as none."""
-    found = {}
+class Results(Mapping[str, CellResult]):
+    """The result of each planned cell that has one of this plan, by cell id. A damaged or older one counts as none.
+
+    Each is read when it is asked for and is not kept: those of a large matrix fill more than a gigabyte.
+    """
+
+    def __init__(self, plan: Plan, out: Path) -> None:
+        self._plan, self._out = plan, out
+        self._cells = {cell.key.id: cell for cell in plan.cells}
+        self._usable: dict[str, bool] = {}
+
+    def __getitem__(self, cell_id: str) -> CellResult:
+        """Read one; KeyError when there is none that can be used."""
+        cell = self._cells[cell_id]
+        result = finished_result(self._out / "cells" / cell_id, _sha(self._plan, cell))
+        self._usable[cell_id] = result is not None and result.cell == cell.key
+        if result is None or not self._usable[cell_id]:
+            raise KeyError(cell_id)
+        return result
+
+    def __contains__(self, cell_id: object) -> bool:
+        """Whether there is one that can be used; it is read once to find out."""
+        if not isinstance(cell_id, str):
+            return False
+        if cell_id not in self._usable:
+            return self.get(cell_id) is not None
+        return self._usable[cell_id]
+
+    def __iter__(self) -> Iterator[str]:
+        """Ids in the plan's order."""
+        return (cell_id for cell_id in self._cells if cell_id in self)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return sum(1 for _ in self)
+
+
+def read_summaries(plan: Plan, out: Path) -> Iterator[CellSummary]:
+    """How each planned cell that has a result ended, in the plan's order.
+
+    A summary that is missing, or older than the result, is made from it.
+    """
     for cell in plan.cells:
-        sha = plan_sha(cell, plan.environment(cell.environment))
-        result = finished_result(out / "cells" / cell.key.id, sha)
-        if result is not None and result.cell == cell.key:
-            found[cell.key.id] = result
-    return found
+        sha, result = _sha(plan, cell), out / "cells" / cell.key.id / "result.json"
+        path = summary_file(out, cell.key.id)
+        with contextlib.suppress(OSError, DocumentError):
+            if path.stat().st_mtime_ns >= result.stat().st_mtime_ns:
+                summary = CellSummary.read(path)
+                if (summary.cell, summary.plan_sha) == (cell.key.id, sha):
+                    yield summary
+                    continue
+        found = finished_result(result.parent, sha)
+        if found is not None and found.cell == cell.key:
+            yield CellSummary.of(found)
+
+
+def summary_file(out: Path, cell: str) -> Path:
+    """Where the summary of a cell's result lies."""
+    return out / "cells" / cell / "summary.json"
+
+
+def _sha(plan: Plan, cell: PlannedCell) -> str:
+    return plan_sha(cell, plan.environment(cell.environment))
 
 
 def why_unusable(plan: Plan, results: Mapping[str, CellResult], out: Path) -> dict[str, str]:
@@ -33,7 +90,7 @@ def why_unusable(plan: Plan, results: Mapping[str, CellResult], out: Path) -> di
     reasons = {}
     for cell in plan.cells:
         path = out / "cells" / cell.key.id / "result.json"
-        if cell.key.id in results or not path.exists():
+        if not path.exists() or cell.key.id in results:
             continue
         try:
             CellResult.read(path)
@@ -44,17 +101,20 @@ def why_unusable(plan: Plan, results: Mapping[str, CellResult], out: Path) -> di
     return reasons
 
 
-def read_verdict(plan: Plan, results: Mapping[str, CellResult], out: Path) -> Verdict:
+def read_verdict(weighed: Mapping[str, Counts], out: Path) -> Verdict:
     """The verdict of an output folder, if it was made from this plan and these results.
+
+    Args:
+        weighed: what the results that are here say: the counts of outcomes of each planned cell, by id.
+        out: the output folder.
 
     Raises:
         DocumentError: there is none, it is damaged, or results came, went or changed after it.
     """
     verdict = Verdict.read(out / "verdict.json")
     judged = {cell.id: cell.counts for cell in verdict.cells}
-    weighed = {cell.key.id: weigh(cell.key, results.get(cell.key.id)).counts for cell in plan.cells}
     if judged != weighed:
-        differ = [name for name in (weighed | judged) if judged.get(name) != weighed.get(name)]
+        differ = [name for name in {**weighed, **judged} if judged.get(name) != weighed.get(name)]
         raise DocumentError(
             f"{out / 'verdict.json'} was not made from the plan and the results that are here now;"
             f" they differ in {', '.join(differ[:3])}{f' and {len(differ) - 3} more cells' if differ[3:] else ''}.",
@@ -72,15 +132,15 @@ def read_contrasts(plan: Plan, out: Path) -> tuple[Contrasts, ...]:
     return tuple(found)
 
 
-def read_races(plan: Plan, results: Mapping[str, CellResult], out: Path) -> dict[str, Races]:
-    """The races that belong to the results, by cell id, in the plan's order; cells that ask for none have none."""
-    found = {}
-    for cell in plan.cells:
-        with contextlib.suppress(DocumentError):
-            races = Races.read(out / "cells" / cell.key.id / "races.json")
-            if cell.key.id in results and results[cell.key.id].plan_sha == races.plan_sha:
-                found[cell.key.id] = races
-    return found
+def read_races(result: CellResult | None, out: Path) -> Races | None:
+    """The races that belong to a cell's result; None where there are none: most cells ask for none."""
+    if result is None:
+        return None
+    try:
+        races = Races.read(out / "cells" / result.cell.id / "races.json")
+    except DocumentError:
+        return None
+    return races if races.plan_sha == result.plan_sha else None
 
 
 def contrasts_file(out: Path, cell: str) -> Path:

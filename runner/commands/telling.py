@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from runner.execution.progress import Progress
 from runner.model.result import CellResult
+from runner.model.summary import CellSummary
 from runner.model.words import Outcome
 from runner.report.events import CellFinished, Event, Note, TestFinished, TestStarted
 from runner.report.terminal import Board
@@ -53,18 +54,18 @@ class Teller:
 
     def finish(self, result: CellResult, *, kept: bool) -> None:
         """Show what became of the cell."""
-        self._board(finished(result, kept=kept))
+        self._board(finished(CellSummary.of(result), kept=kept))
 
 
-def finished(result: CellResult, *, kept: bool) -> CellFinished:
-    """A result as the board's event."""
-    counts = result.counts
+def finished(summary: CellSummary, *, kept: bool) -> CellFinished:
+    """How a cell ended as the board's event."""
+    counts = summary.counts
     return CellFinished(
-        result.cell.id,
-        result.status,
+        summary.cell,
+        summary.status,
         passed=counts.get(Outcome.PASSED, 0),
         skipped=counts.get(Outcome.SKIPPED, 0),
         bad=sum(number for outcome, number in counts.items() if outcome.is_bad),
-        reason=result.reason,
+        reason=summary.reason,
         kept=kept,
     )

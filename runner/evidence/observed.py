@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -123,10 +124,15 @@ class Observer:
         self._roots = Roots(rules)
         self._sticky = {rule.id for rule in rules.rules if rule.sticky}
         self._equal: dict[TestSeen, TestSeen] = {}
+        self._samples: dict[tuple[str, str | None, str | None], Attempt] = {}
 
     def root(self, attempt: Attempt) -> RootKey:
         """The root of an attempt that went wrong."""
         return self._roots.of(attempt)
+
+    def _sample(self, root: str, attempt: Attempt) -> Attempt:
+        """The first attempt with the same texts: hundreds of cells show a root in the same words."""
+        return self._samples.setdefault((root, attempt.stack, attempt.message), attempt)
 
     def observe(self, result: CellResult) -> Observed:
         """What a cell's result says."""
@@ -134,6 +140,7 @@ class Observer:
         drafts: dict[str, _Draft] = {}
         lost: dict[int, str] = {}
         for test in result.tests:
+            test_id = sys.intern(test.id)  # most cells have the same tests
             good, bad = 0, Counter[str]()
             first: str | None = None
             for attempt in test.attempts:
@@ -141,11 +148,14 @@ class Observer:
                 root = None
                 if attempt.outcome.is_bad:
                     if attempt.pid in lost and _OF_CUDA.search(bounded(attempt_text(attempt))):
-                        drafts[lost[attempt.pid]].followers[test.id] = None
+                        drafts[lost[attempt.pid]].followers[test_id] = None
                         continue
                     root = self._roots.of(attempt)
-                    drafts.setdefault(root.id, _Draft(root, attempt)).tests[test.id] = None
-                    bad[root.id] += 1
+                    name = root.id
+                    if name not in drafts:
+                        drafts[name] = _Draft(root, self._sample(name, attempt))
+                    drafts[name].tests[test_id] = None
+                    bad[name] += 1
                     if root.signature in self._sticky and attempt.pid is not None:
                         lost[attempt.pid] = root.id
                 if first is not None and (root is not None or attempt.outcome in _SPEAKS):
@@ -154,7 +164,7 @@ class Observer:
             if good or bad:
                 pids = {attempt.pid for attempt in test.attempts if attempt.pid is not None}
                 seen = TestSeen(good, tuple(sorted(bad.items())), tuple(sorted(pids)))
-                tests[test.id] = self._equal.setdefault(seen, seen)
+                tests[test_id] = self._equal.setdefault(seen, seen)
         asked_off = result.gil.requested.value == "off"
         return Observed(
             key=result.cell,

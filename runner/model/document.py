@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar, Self, TypeVar
 
@@ -90,16 +91,17 @@ def hide_from_git(folder: Path) -> None:
         write_whole(ignore, "*\n")
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str | Iterable[str]) -> None:
     """Write a text file aside, then rename it into place: an interrupted write leaves the old file.
 
+    The text may come in parts, so that a long one need not be in memory as a whole.
     Lone surrogates (a test's name can hold them) are written as escapes rather than failing the write.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
-            stream.write(text)
+            stream.writelines((text,) if isinstance(text, str) else text)
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(aside, 0o644)  # noqa: PTH101 - mkstemp's 0600 would hide reports from other users of a shared runner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from pydantic import Field
 
@@ -171,6 +171,15 @@ class CellResult(Document):
     def counts(self) -> dict[Outcome, int]:
         """Outcomes that occur, with how many tests have each, in the order of `Outcome`."""
         return count_outcomes(test.outcome for test in self.tests)
+
+    def without_passes(self) -> Self:
+        """The result without the tests that passed at once: of a large matrix, that much fits in memory."""
+        kept = (
+            test
+            for test in self.tests
+            if test.outcome is not Outcome.PASSED or any(one.outcome is not Outcome.PASSED for one in test.attempts)
+        )
+        return self.model_copy(update={"tests": tuple(kept)})
 
     @property
     def is_complete(self) -> bool:

@@ -30,11 +30,19 @@ _COUNTED = {Failure: "failures", Error: "errors", Skipped: "skipped"}
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A cell, or its races, as the text of a `testsuite` element, with its counts (`milliseconds` among them)."""
+    """A cell, or its races, as the text of a `testsuite` element.
+
+    Attributes:
+        cell: its id.
+        text: the element.
+        counts: of its cases; `milliseconds` among them.
+        has_result: something arrived of the cell.
+    """
 
     cell: str
     text: str
     counts: Counter[str]
+    has_result: bool
 
 
 def render(result: CellResult, races: Races | None = None) -> str:
@@ -66,9 +74,16 @@ def join(found: Iterable[Suite]) -> str:
     for suite in found:
         texts.append(suite.text)
         total.update(suite.counts)
+    return "".join(document(total, texts))
+
+
+def document(total: Counter[str], texts: Iterable[str]) -> Iterator[str]:
+    """The parts of a `testsuites` document, one after the other: the counts of its suites together, then their text."""
     said = " ".join(f'{name}="{total[name]}"' for name in ("tests", "failures", "errors", "skipped"))
     root = f'<testsuites name="triton-compat" {said} time="{total["milliseconds"] / 1000}">'
-    return f"{_DECLARATION}{root}\n{''.join(texts)}</testsuites>\n"
+    yield f"{_DECLARATION}{root}\n"
+    yield from texts
+    yield "</testsuites>\n"
 
 
 def _suites(key: CellKey, result: CellResult | None, weighed: Weighed, races: Races | None) -> Iterator[Suite]:
@@ -76,13 +91,19 @@ def _suites(key: CellKey, result: CellResult | None, weighed: Weighed, races: Ra
     raced = list(race_cases(races)) if races else []
     own = cell_case(key, weighed, shown=any(case.kind in {Error, Failure} for case in (*cases, *raced)))
     stamp = _timestamp(result.started) if result else None
-    yield _suite(key, key.id, _properties(key, result, weighed), [*cases, *([own] if own else [])], stamp)
+    there = result is not None
+    yield _suite(key.id, key.id, _properties(key, result, weighed), [*cases, *([own] if own else [])], stamp, there)
     if races is not None:
-        yield _suite(key, f"{key.id} (race)", _race_properties(races), raced, stamp)
+        yield _suite(key.id, f"{key.id} (race)", _race_properties(races), raced, stamp, there)
 
 
 def _suite(
-    key: CellKey, name: str, properties: Iterable[tuple[str, str]], cases: Sequence[Case], stamp: str | None
+    cell: str,
+    name: str,
+    properties: Iterable[tuple[str, str]],
+    cases: Sequence[Case],
+    stamp: str | None,
+    has_result: bool,
 ) -> Suite:
     suite = TestSuite(name)
     for title, value in properties:
@@ -100,7 +121,7 @@ def _suite(
     suite.time = counts["milliseconds"] / 1000
     if stamp is not None:
         suite.timestamp = stamp
-    return Suite(key.id, suite.tostring().decode().removeprefix(_DECLARATION) + "\n", counts)
+    return Suite(cell, suite.tostring().decode().removeprefix(_DECLARATION) + "\n", counts, has_result)
 
 
 def _properties(key: CellKey, result: CellResult | None, weighed: Weighed) -> Iterable[tuple[str, str]]:

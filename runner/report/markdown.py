@@ -245,7 +245,7 @@ def _facts(line: Line) -> Iterator[str]:
     yield prose_in_table(seen.triton) if seen and seen.triton else _NOTHING
     yield prose_in_table(seen.torch) if seen and seen.torch else _NOTHING
     yield prose_in_table(gil_in_words(result.gil), 600) if result and seen else f"asked {line.key.gil.value}"
-    yield phrases.duration(result.seconds) if result and result.tests else _NOTHING
+    yield phrases.duration(result.seconds) if result and line.verdict.counts else _NOTHING
 
 
 def _modules(audits: Mapping[str, Audit]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from runner.evidence.observed import Observed, Observer, RootSeen
 from runner.evidence.root import Roots
@@ -32,7 +32,7 @@ def attribute(
 
     Args:
         plan: what was run.
-        results: of its cells; read once, one by one, so that they may come from a generator.
+        results: of its cells.
         contrasts: what experiments found out, of any of its cells.
         rules: signatures; the shipped ones when None.
 
@@ -41,8 +41,13 @@ def attribute(
     """
     rules = rules or built_in()
     observer = Observer(rules)
-    known = {cell.key.id for cell in plan.cells}
-    seen = {result.cell.id: observer.observe(result) for result in results if result.cell.id in known}
+    return findings_of({result.cell.id: observer.observe(result) for result in results}, plan, contrasts, rules)
+
+
+def findings_of(
+    seen: Mapping[str, Observed], plan: Plan, contrasts: Iterable[Contrasts], rules: Rules
+) -> tuple[Finding, ...]:
+    """As `attribute`, from what was observed in each cell, by its id."""
     in_order = {cell.key.id: seen[cell.key.id] for cell in plan.cells if cell.key.id in seen}
     # One case at a time: the contrasts of a large matrix with many roots would not fit in memory together.
     findings = [

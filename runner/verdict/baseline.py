@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 
 from runner.verdict.compare import CellChange, Change
 
@@ -13,33 +14,34 @@ _MOST = 20
 _CELLS = 3
 
 
-def baseline_notes(changes: Sequence[CellChange], made: str) -> tuple[str, ...]:
+def baseline_notes(changes: Iterable[CellChange], made: str) -> tuple[str, ...]:
     """Sentences about a comparison: the counts, then each test that regressed, was fixed, or is flaky.
 
     Args:
-        changes: from `compare(old, new)`.
+        changes: from `compare(old, new)`; taken one by one.
         made: when the baseline was planned, ISO 8601.
     """
-    if all(cell.change is Change.NEW for cell in changes):
+    counts: Counter[Change] = Counter()
+    told: dict[Change, dict[str, list[str]]] = {kind: {} for kind in _TOLD}
+    is_shared = False
+    for cell in changes:
+        is_shared |= cell.change is not Change.NEW
+        counts.update(test.change for test in cell.tests)
+        for test in cell.tests:
+            if test.change in told:
+                told[test.change].setdefault(test.test, []).append(cell.cell)
+    if not is_shared:
         return (f"The baseline of {made} has none of these cells, so nothing can be compared.",)
-    counts = Counter(test.change for cell in changes for test in cell.tests)
     said = ", ".join(f"{counts[change]} {change.value}" for change in Change if counts[change]) or "no tests"
     notes = [f"Compared with the baseline of {made}, test by test in each cell: {said}."]
-    for kind in _TOLD:
-        rows = list(_rows(changes, kind))
-        notes += rows[:_MOST]
-        if len(rows) > _MOST:
-            notes.append(f"{kind.value}: {len(rows) - _MOST} more tests")
+    for kind, tests in told.items():
+        notes += [_row(kind, test, where) for test, where in itertools.islice(tests.items(), _MOST)]
+        if len(tests) > _MOST:
+            notes.append(f"{kind.value}: {len(tests) - _MOST} more tests")
     return tuple(notes)
 
 
-def _rows(changes: Sequence[CellChange], kind: Change) -> Iterator[str]:
-    """One sentence for each test with such a change, with the cells it happened in."""
-    cells: dict[str, list[str]] = {}
-    for cell in changes:
-        for test in cell.tests:
-            if test.change is kind:
-                cells.setdefault(test.test, []).append(cell.cell)
-    for test_id, where in cells.items():
-        more = f" and {len(where) - _CELLS} more" if len(where) > _CELLS else ""
-        yield f"{kind.value} since the baseline: {test_id} in {', '.join(where[:_CELLS])}{more}"
+def _row(kind: Change, test: str, cells: list[str]) -> str:
+    """One test with such a change, with the cells it happened in."""
+    more = f" and {len(cells) - _CELLS} more" if len(cells) > _CELLS else ""
+    return f"{kind.value} since the baseline: {test} in {', '.join(cells[:_CELLS])}{more}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -60,7 +61,7 @@ def weigh(
     if result.cell.id != key.id:
         return Weighed(Status.NO_RESULT, f"what arrived is the result of another cell, {result.cell.id}")
     outcomes = [(test.id, outcome_of(test)) for test in result.tests]
-    bad = tuple(name for name, outcome in outcomes if outcome.is_bad)
+    bad = tuple(sys.intern(name) for name, outcome in outcomes if outcome.is_bad)  # most cells have the same tests
     counts = count_outcomes(outcome for _, outcome in outcomes)
     finished = {name for name, outcome in outcomes if outcome is not Outcome.NOT_RUN}
     complete = len(finished) == len(outcomes) == result.planned

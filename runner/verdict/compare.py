@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from runner.model.document import Value
@@ -141,19 +141,22 @@ class CellChange(Value):
     tests: tuple[TestChange, ...]
 
 
-def compare(old: Mapping[str, CellResult], new: Mapping[str, CellResult]) -> tuple[CellChange, ...]:
+def compare(old: Mapping[str, CellResult], new: Mapping[str, CellResult]) -> Iterator[CellChange]:
     """Compare two result sets, cell by cell and test by test, by their ids.
 
     Args:
         old: cell id to result, of the baseline.
         new: cell id to result.
 
-    Returns:
+    Yields:
         Every cell of either side, in the new order, then what is gone. Without a baseline do not call it: everything
         would be `new`, and nothing can be said to have regressed.
     """
-    cells = [*new, *(cell for cell in old if cell not in new)]
-    return tuple(_cell(cell, old.get(cell), new.get(cell)) for cell in cells)
+    for cell in new:
+        yield _cell(cell, old.get(cell), new[cell])
+    for cell in old:
+        if cell not in new:
+            yield _cell(cell, old[cell], None)
 
 
 def _cell(cell: str, old: CellResult | None, new: CellResult | None) -> CellChange:

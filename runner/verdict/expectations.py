@@ -14,6 +14,8 @@ from runner.verdict.cell_status import Weighed, outcome_of
 
 _PASSED = frozenset({Outcome.PASSED, Outcome.XPASSED})
 _NAMED_CELLS = 5
+Surprise = tuple[int, str]
+"""The place of an expectation in the plan, and the glob of it whose tests all passed."""
 
 
 def is_valid(expectation: Expectation, today: date) -> bool:
@@ -41,20 +43,45 @@ def excuses(expectations: Iterable[Expectation], cell: str, weighed: Weighed, to
     return all(any(_names(one, test) for one in valid) for test in weighed.bad)
 
 
+def surprises(expectations: Iterable[Expectation], result: CellResult) -> frozenset[Surprise]:
+    """What was expected to fail in a cell and passed there."""
+    return frozenset(
+        (number, glob)
+        for number, one in enumerate(expectations)
+        if result.cell.id in one.cells
+        for glob in _globs(one)
+        if _passed_after_all(glob, result)
+    )
+
+
 def remarks(
-    expectations: Iterable[Expectation], weighed: Mapping[str, Weighed], results: Mapping[str, CellResult], today: date
+    expectations: Iterable[Expectation],
+    weighed: Mapping[str, Weighed],
+    surprising: Mapping[str, frozenset[Surprise]],
+    today: date,
 ) -> tuple[str, ...]:
-    """One sentence for each expectation that expired or whose failure did not happen, in the order of the file."""
+    """One sentence for each expectation that expired or whose failure did not happen, in the order of the file.
+
+    Args:
+        expectations: all of the plan.
+        weighed: every planned cell, by id.
+        surprising: the `surprises` of each cell, by id; a cell without a result has none.
+        today: the day on which expectations must hold.
+    """
     found: list[str] = []
-    for one in expectations:
+    for number, one in enumerate(expectations):
         if not is_valid(one, today):
             found.append(_expired(one, weighed))
             continue
-        for glob in one.tests or ("*",):
-            cells = [cell for cell in one.cells if cell in results and _passed_after_all(glob, results[cell])]
+        for glob in _globs(one):
+            cells = [cell for cell in one.cells if (number, glob) in surprising.get(cell, ())]
             if cells:
                 found.append(_unexpected(one, glob, cells))
     return tuple(found)
+
+
+def _globs(one: Expectation) -> tuple[str, ...]:
+    return one.tests or ("*",)
 
 
 def _expired(one: Expectation, weighed: Mapping[str, Weighed]) -> str:

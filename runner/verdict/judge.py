@@ -8,13 +8,13 @@ from dataclasses import replace
 from datetime import date
 from types import MappingProxyType
 
-from runner.model.plan import Plan
+from runner.model.plan import Plan, PlannedCell
 from runner.model.race import Races
 from runner.model.result import CellResult
 from runner.model.verdict import CellVerdict, Finding, Verdict
 from runner.model.words import Outcome, Status, VerdictWord
 from runner.verdict.cell_status import Weighed, weigh
-from runner.verdict.expectations import excuses, remarks
+from runner.verdict.expectations import Surprise, excuses, remarks, surprises
 
 NO_RACES: Mapping[str, Races] = MappingProxyType({})
 NOTHING_UNUSABLE: Mapping[str, str] = MappingProxyType({})
@@ -43,32 +43,51 @@ def judge(
         races: what became of tests in several threads at once, by cell id.
         unusable: why what arrived of a cell is not among the results, by cell id; others without one were lost.
     """
-    weighed = {
-        cell.key.id: weigh(
-            cell.key,
-            results.get(cell.key.id),
-            planned_unavailable=plan.environment(cell.environment).unavailable,
-            races=races.get(cell.key.id),
-        )
-        for cell in plan.cells
-    }
-    for cell_id, why in unusable.items():
-        if weighed[cell_id].status is Status.NO_RESULT and cell_id not in results:
-            weighed[cell_id] = replace(weighed[cell_id], reason=why)
-    cells = tuple(_cell_verdict(plan, cell_id, one, today) for cell_id, one in weighed.items())
-    word = _word(cells)
+    judging = Judging(plan, today=today)
+    for cell in plan.cells:
+        judging.add(cell, results.get(cell.key.id), races.get(cell.key.id))
+    verdict = judging.verdict(findings, unusable)
+    planned = {cell.key.id for cell in plan.cells}
     strangers = tuple(
         f"A result arrived for {cell_id}, which is not in the plan; it counts for nothing."
         for cell_id in sorted(results)
-        if cell_id not in weighed
+        if cell_id not in planned
     )
-    return Verdict(
-        verdict=word,
-        sentence=f"{word.value}: {_counts_in_words(word, cells)}.",
-        findings=tuple(findings),
-        cells=cells,
-        notes=remarks(plan.expectations, weighed, results, today) + strangers,
-    )
+    return verdict.model_copy(update={"notes": verdict.notes + strangers})
+
+
+class Judging:
+    """As `judge`, cell by cell: the results of a large matrix need not be in memory together."""
+
+    def __init__(self, plan: Plan, *, today: date) -> None:
+        self._plan, self._today = plan, today
+        self._weighed: dict[str, Weighed] = {}
+        self._surprising: dict[str, frozenset[Surprise]] = {}
+
+    def add(self, cell: PlannedCell, result: CellResult | None, races: Races | None = None) -> None:
+        """Take up what arrived of a planned cell; None when nothing did."""
+        unavailable = self._plan.environment(cell.environment).unavailable
+        self._weighed[cell.key.id] = weigh(cell.key, result, planned_unavailable=unavailable, races=races)
+        if result is not None:
+            self._surprising[cell.key.id] = surprises(self._plan.expectations, result)
+
+    def verdict(self, findings: Sequence[Finding] = (), unusable: Mapping[str, str] = NOTHING_UNUSABLE) -> Verdict:
+        """The verdict, once every planned cell was taken up; arguments as for `judge`."""
+        weighed = {
+            cell_id: replace(one, reason=unusable[cell_id])
+            if cell_id in unusable and one.status is Status.NO_RESULT and cell_id not in self._surprising
+            else one
+            for cell_id, one in self._weighed.items()
+        }
+        cells = tuple(_cell_verdict(self._plan, cell_id, one, self._today) for cell_id, one in weighed.items())
+        word = _word(cells)
+        return Verdict(
+            verdict=word,
+            sentence=f"{word.value}: {_counts_in_words(word, cells)}.",
+            findings=tuple(findings),
+            cells=cells,
+            notes=remarks(self._plan.expectations, weighed, self._surprising, self._today),
+        )
 
 
 def _cell_verdict(plan: Plan, cell_id: str, weighed: Weighed, today: date) -> CellVerdict:

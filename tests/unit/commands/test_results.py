@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from runner import cli
-from runner.commands.results import read_results, why_unusable
+from runner.commands.results import Results, read_summaries, summary_file, why_unusable
 from runner.errors import DocumentError
 from runner.model.plan import Plan, plan_sha
+from runner.model.summary import CellSummary
 from runner.model.verdict import Verdict
 from runner.model.words import GilMode
 from tests.unit.verdict.building import GOOD, plan, result
@@ -62,13 +64,13 @@ def test_a_result_of_another_plan_is_said_to_be_one(out: Path, planned: Plan) ->
 
 def test_a_cell_of_which_nothing_lies_there_was_lost(out: Path, planned: Plan) -> None:
     path_of(out).unlink()
-    assert why_unusable(planned, read_results(planned, out), out) == {}
+    assert why_unusable(planned, Results(planned, out), out) == {}
     assert judged(out) == ("no_result", "nothing of it arrived: the job was lost, cancelled or never started")
 
 
 def test_a_result_that_was_made_under_another_gil_mode_is_none(out: Path, planned: Plan) -> None:
     path_of(out).write_text(path_of(out).read_text().replace('"gil": "off"', '"gil": "on"', 1))
-    assert CELL not in read_results(planned, out)
+    assert CELL not in Results(planned, out)
 
 
 @pytest.mark.parametrize("lost", [True, False], ids=["the result is gone", "the verdict lacks a cell"])
@@ -91,3 +93,38 @@ def test_a_report_never_shows_a_verdict_that_its_results_do_not_bear(
 def test_a_report_of_what_was_judged_is_written(out: Path) -> None:
     assert cli.main(["report", "--out", str(out)]) == 0
     assert (out / "report.md").exists()
+
+
+def test_results_are_read_when_they_are_asked_for(out: Path, planned: Plan) -> None:
+    results = Results(planned, out)
+    assert list(results) == [cell.key.id for cell in planned.cells]
+    path_of(out).unlink()
+    assert results.get(CELL) is None
+    assert CELL not in results
+    assert len(results) == len(planned.cells) - 1
+    assert "no such cell" not in results
+
+
+class TestSummaries:
+    def test_they_say_what_the_results_say(self, out: Path, planned: Plan) -> None:
+        from_results = list(read_summaries(planned, out))
+        assert from_results == [CellSummary.of(one) for one in Results(planned, out).values()]
+        for one in from_results:
+            one.model_copy(update={"seconds": 7.0}).write(summary_file(out, one.cell))
+        assert {one.seconds for one in read_summaries(planned, out)} == {7.0}
+
+    @pytest.mark.parametrize("fault", ["older than the result", "of another plan", "damaged", "of another cell"])
+    def test_one_that_does_not_belong_to_the_result_is_made_anew(self, fault: str, out: Path, planned: Plan) -> None:
+        (right,) = [one for one in read_summaries(planned, out) if one.cell == CELL]
+        path = summary_file(out, CELL)
+        wrong = right.model_copy(update={"seconds": 7.0})
+        if fault == "of another plan":
+            wrong = wrong.model_copy(update={"plan_sha": "0"})
+        if fault == "of another cell":
+            wrong = wrong.model_copy(update={"cell": "another"})
+        wrong.write(path)
+        if fault == "damaged":
+            path.write_text("{")
+        if fault == "older than the result":
+            os.utime(path, ns=(0, 0))
+        assert right in list(read_summaries(planned, out))

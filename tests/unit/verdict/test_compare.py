@@ -55,7 +55,7 @@ def test_every_pair_of_statuses_is_named_through_compare() -> None:
 def test_order_and_what_is_on_one_side_alone() -> None:
     old = {"gone": result(), "both": result(("x", Outcome.PASSED), ("y", Outcome.PASSED))}
     new = {"both": result(("y", Outcome.FAILED), ("z", Outcome.FAILED)), "new": result()}
-    cells = compare(old, new)
+    cells = list(compare(old, new))
     assert [(cell.cell, cell.change) for cell in cells] == [
         ("both", Change.SAME),
         ("new", Change.NEW),

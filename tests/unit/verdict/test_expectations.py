@@ -9,7 +9,7 @@ from runner.model.plan import Expectation
 from runner.model.result import Attempt, CellResult, GilState, TestResult
 from runner.model.words import GilMode, Outcome, Status
 from runner.verdict.cell_status import Weighed, weigh
-from runner.verdict.expectations import covers, excuses, is_valid, remarks
+from runner.verdict.expectations import covers, excuses, is_valid, remarks, surprises
 
 TODAY = date(2026, 11, 30)
 
@@ -42,6 +42,12 @@ def weighed_and_results(
         tests=tests,
     )
     return {cell: weigh(key, result)}, {cell: result}
+
+
+def said_of(
+    expected: list[Expectation], weighed: dict[str, Weighed], results: dict[str, CellResult]
+) -> tuple[str, ...]:
+    return remarks(expected, weighed, {cell: surprises(expected, one) for cell, one in results.items()}, TODAY)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +92,7 @@ def test_a_failure_without_a_failing_test_needs_an_expectation_for_the_whole_cel
 )
 def test_an_expired_expectation_is_named(outcomes: dict[str, Outcome], said: str) -> None:
     weighed, results = weighed_and_results(outcomes)
-    (remark,) = remarks([expect("t::a", expires="2026-11-29")], weighed, results, TODAY)
+    (remark,) = said_of([expect("t::a", expires="2026-11-29")], weighed, results)
     assert remark.startswith("The expectation at m.yml:4 expired on 2026-11-29: it ")
     assert said in remark
     assert remark.endswith("Owner kernels, https://e.com/1: races")
@@ -94,7 +100,7 @@ def test_an_expired_expectation_is_named(outcomes: dict[str, Outcome], said: str
 
 def test_a_date_that_is_none_is_named_too() -> None:
     weighed, results = weighed_and_results({"t::a": Outcome.CRASHED})
-    (remark,) = remarks([expect(expires="someday")], weighed, results, TODAY)
+    (remark,) = said_of([expect(expires="someday")], weighed, results)
     assert "has no valid expiry date (someday)" in remark
 
 
@@ -112,14 +118,14 @@ def test_a_date_that_is_none_is_named_too() -> None:
 )
 def test_an_unexpected_pass_is_reported(globs: tuple[str, ...], outcomes: dict[str, Outcome], count: int) -> None:
     weighed, results = weighed_and_results(outcomes)
-    found = remarks([expect(*globs)], weighed, results, TODAY)
+    found = said_of([expect(*globs)], weighed, results)
     assert len(found) == count
     assert all(one.startswith("Unexpected pass: ") and "m.yml:4" in one for one in found)
 
 
 def test_an_incomplete_cell_is_no_unexpected_pass() -> None:
     weighed, results = weighed_and_results({"t::a": Outcome.PASSED}, planned=2)
-    assert remarks([expect()], weighed, results, TODAY) == ()
+    assert said_of([expect()], weighed, results) == ()
 
 
 def test_many_cells_with_one_unexpected_pass_are_one_remark() -> None:
@@ -130,5 +136,5 @@ def test_many_cells_with_one_unexpected_pass_are_one_remark() -> None:
         more = weighed_and_results({"t::a": Outcome.PASSED}, cell=name)
         weighed |= more[0]
         results |= more[1]
-    (remark,) = remarks([expect(cells=names)], weighed, results, TODAY)
+    (remark,) = said_of([expect(cells=names)], weighed, results)
     assert "all tests passed in c0, c1, c2, c3, c4 and 2 more;" in remark
