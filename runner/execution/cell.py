@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -31,6 +32,9 @@ from runner.model.plan import PlannedCell, PlannedEnvironment, plan_sha
 from runner.model.result import CellResult
 from runner.model.words import Status
 
+PREFIX = "tc-"
+"""Of the names of temporary folders."""
+_END_OF_TIME = 1e11
 __all__ = ["Rules", "finished_result", "run_cell"]
 
 
@@ -141,7 +145,7 @@ class _Run:
             journal: open.
             running: number of the test that ran when an earlier supervisor was ended, or None.
         """
-        temporary = Path(tempfile.mkdtemp(prefix="tc-"))
+        temporary = Path(tempfile.mkdtemp(prefix=PREFIX))
         token = self._invocation.token
         event = {"event": "supervisor", "token": token, "temporary": str(temporary), "running": running}
         journal.write([event])
@@ -183,14 +187,22 @@ class _Run:
     def _take_up(self, events: Sequence[dict[str, object]]) -> None:
         """Fold an earlier run's journal, and clear away what its supervisor could not."""
         for event in events:
-            self._ledger.apply(event)
+            self._ledger.take_in(event)
             if event["event"] == "supervisor":
-                mark = f"{TOKEN}={event['token']}".encode()
-                shutil.rmtree(str(event["temporary"]), ignore_errors=True)
-                end_leftovers(None, mark)
-        first, last = float(str(events[0]["t"])), float(str(events[-1]["t"]))
-        self._earlier_seconds = max(0.0, last - first)
-        self._started = datetime.fromtimestamp(first, UTC).isoformat(timespec="seconds")
+                self._clear_away(str(event.get("token")), str(event.get("temporary")))
+        times = [
+            moment for event in events if isinstance(moment := event.get("t"), float) and 0 < moment < _END_OF_TIME
+        ]
+        if times:
+            self._earlier_seconds = max(0.0, times[-1] - times[0])
+            self._started = datetime.fromtimestamp(times[0], UTC).isoformat(timespec="seconds")
+
+    def _clear_away(self, token: str, temporary: str) -> None:
+        """End and remove what an earlier supervisor left, if it is what supervisors of this cell leave."""
+        if re.fullmatch(re.escape(self._cell.key.id) + "/[0-9a-f]{16}", token):
+            end_leftovers(None, f"{TOKEN}={token}".encode())
+        if re.fullmatch(f"{PREFIX}[a-z0-9_]{{8}}", Path(temporary).name):
+            shutil.rmtree(temporary, ignore_errors=True)
 
     def _seconds(self) -> float:
         return self._earlier_seconds + time.monotonic() - self._began

@@ -46,7 +46,7 @@ class GilRecord:
             self._update(enabled_at_end=bool(self.state.enabled_at_end or self._now))
 
     def _update(self, **changes: object) -> None:
-        self.state = self.state.model_copy(update=changes)
+        self.state = GilState.model_validate({**self.state.model_dump(), **changes})
 
 
 def follow_tests(state: GilState, tests: Iterable[TestResult]) -> GilState:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import math
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -30,16 +31,37 @@ def read_events(path: Path) -> list[dict[str, Any]]:
 
 
 def parse_lines(lines: Iterable[bytes]) -> Iterable[dict[str, Any]]:
-    """Parse lines that should hold one JSON object each; others are dropped, for a crash can tear a line."""
+    """Parse lines that should hold one JSON object each; others are dropped: a crash can tear one, a test write one.
+
+    Numbers that JSON does not know, NaN and infinity, make a line worthless; lone surrogates become question marks, so
+    that every text can be written.
+    """
     for line in lines:
         if not line:
             continue
         try:
-            event = json.loads(line)
-        except ValueError:
+            event = json.loads(line, parse_constant=_refuse, parse_float=_finite)
+            if any(mark in line for mark in _SURROGATES):
+                event = json.loads(json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))
+        except (ValueError, RecursionError):
             continue
         if isinstance(event, dict) and isinstance(event.get("event"), str):
             yield event
+
+
+_SURROGATES = (b"\\ud", b"\\uD", b"\xed")
+"""Whatever stands for one contains one of these: an escape, or its bytes."""
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(name)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 class Journal:
@@ -83,7 +105,7 @@ class Journal:
         A full disk does not end the cell: the results are still in memory, and `lost` says what happened.
         """
         now = round(time.time(), 4)
-        self._append(b"".join(json.dumps({**event, "t": now}).encode("ascii") + b"\n" for event in events))
+        self._append(b"".join(_line({**event, "t": now}) for event in events))
         if durable:
             with contextlib.suppress(OSError):
                 os.fdatasync(self._descriptor)
@@ -104,3 +126,10 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _line(event: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(event).encode("ascii") + b"\n"
+    except RecursionError:  # a test's own: nothing of ours is nested
+        return b""

@@ -43,8 +43,10 @@ class Ledger(Lives):
             self.session.append(_attempt(entry, self._pid))
 
     def _on_collected(self, event: Mapping[str, Any]) -> None:
-        self.planned = [Planned(str(name), file, line) for name, file, line in event["tests"]]
-        self.root = event.get("root")
+        planned = [_planned(*test) for test in event["tests"]]
+        if self.planned is not None and planned != self.planned:
+            raise ValueError("the tests were collected before, and were others")
+        self.planned = planned
         self.activity = Activity("between")
         self._gil.note(event["gil"], self._during())
 
@@ -52,7 +54,9 @@ class Ledger(Lives):
         self.activity = Activity("between")
         if self.worker is not None and self.worker.mode == "rest":
             for number in event["missing"]:
-                self.missing[int(number)] = "the test was gone when its file was collected again in a new process"
+                self.missing[self._known(number)] = (
+                    "the test was gone when its file was collected again in a new process"
+                )
 
     def _on_start(self, event: Mapping[str, Any]) -> None:
         self.activity = Activity("test", str(self._known(event["n"])), "setup")
@@ -92,6 +96,12 @@ class Ledger(Lives):
         self._gil.note(event["gil"], self._during())
         self.last_status = int(event["status"])
         self.activity = Activity("exit")
+
+
+def _planned(name: Any, file: Any, line: Any) -> Planned:
+    if not (isinstance(name, str) and isinstance(file, str | None) and isinstance(line, int | None)):
+        raise TypeError("no test is called so")
+    return Planned(name, file, line)
 
 
 def _attempt(item: Mapping[str, Any], pid: int | None) -> Attempt:

@@ -46,7 +46,6 @@ class Lives(Known):
         gave_up: why no collection can be had, or None.
         unready: why no test can run in this Python, or None: it has no pytest.
         stalls: workers in a row that brought nothing new.
-        root: folder to which names are relative, as pytest says.
         last_status, last_output: pytest's exit status and the end of what the last worker printed, for reasons.
     """
 
@@ -62,7 +61,6 @@ class Lives(Known):
         self.gave_up: str | None = None
         self.unready: str | None = None
         self.stalls = 0
-        self.root: str | None = None
         self._gil = GilRecord(requested)
         self.last_status: int | None = None
         self.last_output = ""
@@ -93,6 +91,18 @@ class Lives(Known):
         step = getattr(self, f"_on_{name}", None)
         if step is not None:
             step(event)
+
+    def take_in(self, event: Mapping[str, Any]) -> bool:
+        """Apply an event that anybody may have written: a test has the channel and the journal within its reach.
+
+        Returns:
+            False for one that is not as ours are; what it says does not count.
+        """
+        try:
+            self.apply(event)
+        except _NOT_OURS:
+            return False
+        return True
 
     def _on_supervisor(self, event: Mapping[str, Any]) -> None:
         """A supervisor begins; a worker that is still open here lost the one before."""
@@ -139,6 +149,8 @@ class Lives(Known):
 
     def _on_hello(self, event: Mapping[str, Any]) -> None:
         first = self.hello is None
+        if not all(isinstance(event[name], str) for name in ("python", "build", "executable")):
+            raise TypeError("no Python says this of itself")
         self._gil.begin(enabled=event["gil"], free_threaded_build=event["free_threaded_build"], first=first)
         if first:
             self._check_python(event)
@@ -182,7 +194,8 @@ class Lives(Known):
     def _on_ended(self, event: Mapping[str, Any]) -> None:
         """A worker is gone: put the blame where it belongs."""
         worker = self.worker
-        assert worker is not None  # noqa: S101 - the supervisor writes `worker` first
+        if worker is None:
+            raise ValueError("no worker is running")
         self.last_output = str(event["said"])
         self.workers.append(Left(pid=worker.pid, reason=self._why_left(event), seconds=event["seconds"]))
         if self._deadline is None:
@@ -242,4 +255,5 @@ class Lives(Known):
         return self.worker is not None and self.worker.mode == "alone"
 
 
+_NOT_OURS = (KeyError, TypeError, ValueError)
 _OF_THE_SUPERVISOR = frozenset({"supervisor", "worker", "ended", "interrupted", "over", "observed", "deadline"})

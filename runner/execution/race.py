@@ -66,8 +66,9 @@ def run_races(
     events = read_events(path)
     resumed = bool(events) and events[0].get("plan_sha") == plan_sha
     with Journal(path, plan_sha, fresh=not resumed) as journal:
-        for event in (*(events if resumed else ()), {"event": "supervisor"}):
-            ledger.apply(event)
+        for event in events if resumed else ():
+            ledger.take_in(event)
+        ledger.apply({"event": "supervisor"})
         journal.write([{"event": "supervisor"}])
         while ordinary.over is None and (work := next_work(ledger)) is not None:
             if clock() >= deadline:

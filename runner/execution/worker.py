@@ -100,11 +100,13 @@ class WorkerProcess:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.death, number)
 
-    def watch_captures(self, descriptors: list[int]) -> None:
-        """Keep hold of the files into which pytest captures the worker's output."""
-        for descriptor in descriptors:
+    def watch_captures(self, descriptors: object) -> None:
+        """Keep hold of the files into which pytest captures the worker's output, once."""
+        if self._captures or not isinstance(descriptors, list):
+            return
+        for descriptor in descriptors[:2]:
             with contextlib.suppress(OSError):
-                capture = os.open(f"/proc/{self.pid}/fd/{int(descriptor)}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+                capture = os.open(f"/proc/{self.pid}/fd/{descriptor:d}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
                 if stat.S_ISREG(os.fstat(capture).st_mode):
                     self._captures.append(capture)
                 else:

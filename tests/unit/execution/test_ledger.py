@@ -14,6 +14,7 @@ from runner.model.words import GilMode, Outcome
 HELLO = {
     "event": "hello",
     "python": "3.12.1",
+    "build": "3.12.1 (main)",
     "executable": "python",
     "free_threaded_build": False,
     "gil": True,

@@ -39,7 +39,16 @@ def ledger() -> RaceLedger:
 def begin(ledger: RaceLedger) -> None:
     ledger.apply({"event": "supervisor"})
     ledger.apply({"event": "worker", "pid": 7, "mode": "race", "numbers": [0]})
-    ledger.apply({"event": "hello", "gil": False, "free_threaded_build": True, "python": "3.13.5", "executable": "x"})
+    ledger.apply(
+        {
+            "event": "hello",
+            "gil": False,
+            "free_threaded_build": True,
+            "python": "3.13.5",
+            "build": "b",
+            "executable": "x",
+        }
+    )
     ledger.apply({"event": "selected", "missing": []})
 
 
