@@ -23,7 +23,6 @@ from runner.model.result import CellResult
 from runner.model.words import GilMode
 
 NEWEST = "pytest==9.2.0"
-OLDEST = "pytest==7.4.4"
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,6 @@ from runner.model.result import Attempt, CellResult
 pytestmark = pytest.mark.interpreters
 
 NEWEST = "pytest==9.2.0"
-OLDEST = "pytest==7.4.4"
 SUITES = Path(__file__).parents[2] / "zoo" / "suites"
 
 
@@ -69,18 +68,23 @@ def test_every_outcome_is_right_and_nothing_is_left(
     run_suite(project, suite, tmp_path, monkeypatch, ready_python, NEWEST)
 
 
-@pytest.mark.parametrize(
-    "suite",
-    ["crash_in_teardown", "duplicates", "every_outcome", "exits", "hang_at_import", "hostile_names", "loud_failure"],
-)
-def test_the_oldest_pytest_too(
+EARLIER = [
+    *("crash_in_conftest", "crash_in_teardown", "duplicates", "every_outcome", "exits", "hang_at_import"),
+    *("hostile_names", "loud_failure", "plugin_fails", "stops_at_first", "unittest_and_doctest"),
+]
+
+
+@pytest.mark.parametrize("suite", EARLIER)
+@pytest.mark.parametrize("version", ["pytest==7.4.4", "pytest==8.4.2"])
+def test_earlier_pytest_too(
     plain_project: Any,
     suite: str,
+    version: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     ready_python: Callable[..., Path],
 ) -> None:
-    run_suite(plain_project, suite, tmp_path, monkeypatch, ready_python, OLDEST)
+    run_suite(plain_project, suite, tmp_path, monkeypatch, ready_python, version)
 
 
 def run_suite(

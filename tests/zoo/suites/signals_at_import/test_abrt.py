@@ -1,0 +1,2 @@
+import signal; signal.raise_signal(signal.SIGABRT)
+def test_x(): pass
