@@ -82,11 +82,14 @@ class Roots:
         return self._known[key]
 
     def _read(self, attempt: Attempt, ends: tuple[str, ...]) -> RootKey:
-        match = self._rules.read(attempt_text(attempt), ends)
-        signature = match.rule.id if match else ""
+        text = bounded(attempt_text(attempt))
+        match = self._rules.read(text, ends)
+        signature, kind = (match.rule.id, normal(match.rule.kind(text))) if match else ("", "")
         stack = bounded(attempt.stack or "")
         if attempt.outcome in (Outcome.CRASHED, Outcome.TIMED_OUT) or attempt.signal is not None:
-            return RootKey(signature, "", ends[0] if ends else "crashed", _labels(_died_in(crashed_thread(stack))), "")
+            return RootKey(
+                signature, "", ends[0] if ends else "crashed", _labels(_died_in(crashed_thread(stack))), kind
+            )
         exception, said = _exception(stack, bounded(attempt.message or ""))
         inner = _telling(frames(stack), known=bool(signature) or exception in _IMPORT_ERRORS)
         # A known race surfaces in one function of Triton's or in its neighbour; the file says enough.
@@ -94,7 +97,7 @@ class Roots:
         says_it_all = (
             match is not None and match.rule.categories[0] is not Category.API
         )  # which name went is told apart
-        return RootKey(signature, exception, "", places, "" if says_it_all else normal(said))
+        return RootKey(signature, exception, "", places, kind if says_it_all else normal(said))
 
 
 def _exception(stack: str, message: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from runner.evidence.signatures import Category, Rule, Rules
 
 _REMEDY = "Correct the lines named above; docs/attribution.md describes the format of a rule file."
 _TEXTS = ("id", "meaning", "next_step", "versions")
-_LISTS = ("categories", "sources", "patterns", "also", "without", "death")
+_LISTS = ("categories", "sources", "patterns", "also", "without", "apart", "death")
 _FLAGS = ("states", "sticky", "mark")
 _KNOWN = frozenset((*_TEXTS, *_LISTS, *_FLAGS, "crash_below"))
 _REQUIRED = ("id", "categories", "meaning", "next_step")
@@ -105,17 +105,21 @@ class _Reader:
                 self.problem(node, f"{word} is a list, such as [{node.value if word == 'categories' else '...'}]")
                 return ()
             texts = [(item, self.text(word, item)) for item in node.value]
-            if word == "categories":
-                return tuple(self.category(item, text) for item, text in texts)
-            if word in ("patterns", "also", "without"):
-                return tuple(self.pattern(item, text) for item, text in texts)
-            return tuple(text for _, text in texts)
+            return tuple(self.item(word, item, text) for item, text in texts)
         text = self.text(word, node)
         if word in _FLAGS:
             if text not in ("true", "false"):
                 self.problem(node, f"{word} is true or false, not {text!r}")
             return text == "true"
         return self.pattern(node, text) if word == "crash_below" else text
+
+    def item(self, word: str, node: yaml.Node, text: str) -> Any:
+        """One of a list."""
+        if word == "categories":
+            return self.category(node, text)
+        if word in ("patterns", "also", "without"):
+            return self.pattern(node, text)
+        return self.group(node, self.pattern(node, text)) if word == "apart" else text
 
     def text(self, word: str, node: yaml.Node) -> str:
         if not isinstance(node, yaml.ScalarNode):
@@ -142,6 +146,11 @@ class _Reader:
         if trouble:
             self.problem(node, f"{text!r} cannot be used: {trouble}")
         return compiled
+
+    def group(self, node: yaml.Node, pattern: re.Pattern[str]) -> re.Pattern[str]:
+        if pattern.groups != 1:
+            self.problem(node, f"{pattern.pattern!r} needs one group: what it holds tells failures apart")
+        return pattern
 
 
 def endless(pattern: str) -> str | None:

@@ -52,6 +52,8 @@ class Rule:
         also: all of them must be found near that place.
         without: none of them may be found in the text.
         crash_below: the process died while an extension module was made, and the importing file's path fits this.
+        apart: what tells failures with this signature apart, the first group of the first of them that fits anywhere in
+            the text; without it they all are one root.
         death: ends of an attempt that make a match where no text does: an outcome (`timed_out`), a signal
             (`SIGKILL`), or an exit status (`exit 137`).
         states: the text itself states the fact (a compiler that is not there, numbers over a limit), so that the
@@ -70,10 +72,16 @@ class Rule:
     also: tuple[re.Pattern[str], ...] = ()
     without: tuple[re.Pattern[str], ...] = ()
     crash_below: re.Pattern[str] | None = None
+    apart: tuple[re.Pattern[str], ...] = ()
     death: tuple[str, ...] = ()
     states: bool = False
     sticky: bool = False
     mark: bool = False
+
+    def kind(self, text: str) -> str:
+        """What tells this failure apart from others with the signature; "" when nothing does."""
+        matches = (pattern.search(text) for pattern in self.apart)
+        return next((match[1] for match in matches if match), "")
 
     def place(self, text: str, importer: str | None, said: str | None = None) -> int | None:
         """Where in the text the rule fits first, or None; `said` is the text with shown source made blank."""

@@ -212,3 +212,38 @@ def test_a_known_race_is_one_root_wherever_triton_stands_and_in_whichever_of_its
 def test_packages_that_stand_in_no_folder_for_packages(path: str, file: str, *, triton: bool, foreign: bool) -> None:
     frame = Frame(path, "f")
     assert (frame.file, frame.is_triton, frame.is_foreign) == (file, triton, foreign)
+
+
+@pytest.mark.parametrize(
+    ("said", "kinds"),
+    [
+        ("ModuleNotFoundError: No module named '{}'", ("numpy", "einops")),
+        (
+            "RuntimeError: PassManager::run failed\nnote: Pipeline failed while executing [`{}` on 'builtin.module'",
+            ("TritonGPUCoalesce", "TritonGPUPipeline"),
+        ),
+        (
+            "RuntimeError: PassManager::run failed\npython: a.cpp:3: f(): Assertion `{}' failed.\nnote: P",
+            ("idx < size()", "helper.isWarpLocal()"),
+        ),
+    ],
+)
+def test_one_signature_is_several_roots_where_the_text_tells_them_apart(said: str, kinds: tuple[str, str]) -> None:
+    one, again, other = (
+        fingerprint(Attempt(outcome=Outcome.FAILED, message=said.format(kind)))
+        for kind in (kinds[0], kinds[0], kinds[1])
+    )
+    assert one == again
+    assert one != other
+    assert one.signature == other.signature != ""
+
+
+def test_the_assertion_that_ended_a_process_is_part_of_its_root() -> None:
+    """Two kernels that the same stage of the compiler cannot do, each for a reason of its own."""
+    stack = dump(f"{SITE_A}/triton/backends/nvidia/compiler.py:make_llir", head="Fatal Python error: Aborted")
+    texts = ("LLVM ERROR: Unsupported rounding mode for conversion.", "LLVM ERROR: Failed to emit transfer")
+    one, other = (
+        fingerprint(Attempt(outcome=Outcome.CRASHED, signal="SIGABRT", stack=stack, output=text)) for text in texts
+    )
+    assert one.signature == other.signature == "llvm-fatal-error"
+    assert one != other

@@ -113,3 +113,11 @@ def test_every_shipped_pattern_is_bounded() -> None:
     for rule in built_in().rules:
         for pattern in (*rule.patterns, *rule.also, *rule.without):
             assert endless(pattern.pattern) is None
+
+
+def test_what_tells_apart_is_a_group() -> None:
+    (rule,) = read_rules(GOOD + "  apart: ['queue (\\w{1,9})']\n", "mine.yml")
+    assert rule.kind("the queue is full") == "is"
+    assert rule.kind("nothing") == ""
+    with pytest.raises(MatrixFileError, match="needs one group"):
+        read_rules(GOOD + "  apart: ['queue']\n", "mine.yml")

@@ -75,6 +75,7 @@ of a shipped rule replaces it.
 | `categories` | the most usual first: {categories} |
 | `patterns` | regular expressions; any of them makes a match, and the earliest place in the log wins over other rules |
 | `also`, `without` | all of these must be found near that place; none of these may be in the text |
+| `apart` | what tells failures with this signature apart: the first group of the first of them that fits anywhere |
 | `crash_below` | fits the path of the file that was importing an extension module when the process died |
 | `death` | `timed_out`, a signal such as `SIGKILL`, or `exit 137`: used where no text fits |
 | `states` | `true` when the text itself states the fact |
