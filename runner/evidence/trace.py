@@ -24,6 +24,7 @@ _KNOWN_PACKAGE = re.compile(
     r"|(?:_pytest|pluggy)/.{1,400})\Z"
 )
 """Files of packages that stand in no folder for packages: a checkout, or a folder that is only on the path."""
+_STANDARD = re.compile(r"/lib(?:64)?/python3\.\d{1,3}t?/(?P<tail>[^\n]{1,500})\Z")
 _EXCEPTION = re.compile(
     r"^(?:E {1,8})?(?P<type>[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Exit|Failed|Failure|Warning))"
     r"(?::[ \t]{1,4}(?P<text>[^\n]{0,1000}))?[ \t\r]{0,8}$",
@@ -56,18 +57,29 @@ class Frame:
     @property
     def is_foreign(self) -> bool:
         """Whether the file belongs to the interpreter or to another installed package."""
-        path = self.path
-        return path.startswith("<") or bool(self._package) or re.search(r"/lib(?:64)?/python3\.\d", path) is not None
+        return self.path.startswith("<") or bool(self._package or self._standard)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the file belongs to the interpreter, to pytest or to what runs the tests: they wait for others."""
+        runs_tests = self._package.startswith(("_pytest/", "pytest/", "pluggy/")) or "/_triton_compat/" in self.path
+        return self.path.startswith("<") or runs_tests or (bool(self._standard) and not self._package)
 
     @property
     def file(self) -> str:
         """The file without what differs between machines, environments and checkouts."""
-        return self._package or "/".join(self.path.replace("\\", "/").split("/")[-2:])
+        return self._package or self._standard or "/".join(self.path.replace("\\", "/").split("/")[-2:])
 
     @property
     def label(self) -> str:
         """The frame without what differs between machines, environments and checkouts."""
         return self.file if self.function == "?" else f"{self.file}:{self.function}"
+
+    @property
+    def _standard(self) -> str:
+        """The path below the folder of the standard library, or "" when the file is not in one."""
+        match = _STANDARD.search(self.path)
+        return match["tail"] if match else ""
 
     @property
     def _package(self) -> str:

@@ -11,6 +11,7 @@ from runner.evidence.root import RootKey
 from runner.evidence.siblings import Comparison, Tally
 from runner.evidence.signatures import Rule
 from runner.evidence.statistics import Strength, strength
+from runner.evidence.trace import frames
 from runner.model.contrast import Contrast, ControlPart, Count, Trial
 from runner.model.words import Confidence, Factor, Status
 
@@ -131,6 +132,17 @@ class Case:
     def followers(self) -> tuple[str, ...]:
         """Ids of the tests that only follow it: they failed after the CUDA context was lost."""
         return tuple(dict.fromkeys(test for seen in self.seen.values() for test in seen.followers))
+
+    @property
+    def died_in_triton(self) -> bool:
+        """Whether a file of Triton's is among the innermost frames of the process that died."""
+        return any(label.startswith("triton/") for label in self.root.frames)
+
+    @property
+    def stood_in_own_code(self) -> bool:
+        """Whether every thread was in code of the project or of Python itself when the test was stopped."""
+        stacks = [frames(seen.sample.stack or "") for seen in self.seen.values()]
+        return all(stacks) and all(not frame.is_foreign or frame.is_plain for stack in stacks for frame in stack)
 
     @cached_property
     def repeat(self) -> Count | None:

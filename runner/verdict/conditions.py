@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from runner.evidence.signatures import Category
 from runner.evidence.statistics import PROVEN_TRIALS, strength
 from runner.model.contrast import Count
-from runner.model.words import Confidence, Factor, Status
+from runner.model.words import Confidence, Factor, Outcome, Status
 from runner.verdict.case import Case
 
 LIKELY, PROVEN, CANNOT_TELL = Confidence.LIKELY, Confidence.PROVEN, Confidence.CANNOT_TELL
@@ -68,13 +68,17 @@ def _states_elsewhere(case: Case) -> bool:
 
 
 def _is_projects(case: Case) -> bool:
-    """Whether nothing about the signature leads away from the project."""
+    """Whether nothing about the signature and the stack leads away from the project."""
+    fails_elsewhere = case.rules_out(Factor.TRITON) is not None
     if case.rule is None:
-        return True
+        # Native code that Triton called ended the process: Triton's compiler, until other releases do the same.
+        return fails_elsewhere or not (case.root.death and case.died_in_triton)
+    if case.root.death == Outcome.TIMED_OUT.value:
+        return case.stood_in_own_code
     if Category.PROJECT not in case.rule.categories:
         return False
     # A text that a compiler's fault leaves as well: only another Triton that fails the same speaks for the project.
-    return Category.COMPILER not in case.rule.categories or case.rules_out(Factor.TRITON) is not None
+    return Category.COMPILER not in case.rule.categories or fails_elsewhere
 
 
 def control_counts(case: Case) -> Confidence:
@@ -146,7 +150,9 @@ STATES = Condition("the text states the fact itself, and not of the project", _s
 FLAKY = Condition("repeated under the same conditions, it sometimes passes", _is_flaky)
 ON_BASE = Condition("the base commit fails too", lambda case: case.rules_out(Factor.BASE_COMMIT) is not None)
 PROJECTS = Condition(
-    "nothing in the text leads elsewhere (an illegal access does, until another Triton fails too)", _is_projects
+    "nothing leads elsewhere (an illegal access and a death below Triton's frames do, until another Triton fails too; "
+    "a test that did not end does, unless every thread stood in the project's or Python's own code)",
+    _is_projects,
 )
 REPEATABLE = Condition(
     "repeated at least 3 times, it failed every time",

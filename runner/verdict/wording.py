@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from runner.evidence.statistics import PROVEN_P, rate, repeats_needed, repeats_to_show
 from runner.model.contrast import ControlPart, Count
 from runner.model.verdict import Evidence
-from runner.model.words import Confidence, Factor
+from runner.model.words import Confidence, Factor, Outcome
 from runner.verdict.case import Case, Effect
 from runner.verdict.table import Row
 
@@ -183,9 +183,9 @@ def _counts(case: Case) -> Iterator[tuple[str, str]]:
     threads = {
         (seen.sample.stack or "").count("Thread 0x") for seen in case.seen.values() if _is_dump(seen.sample.stack)
     }
-    if case.root.death and threads == {0}:
-        end = "was stopped" if case.root.death == "timed_out" else "died"
-        yield "observation", f"One thread was there when the process {end}, so no race between threads did it."
+    # Where a test did not end, the threads that raced may be gone.
+    if case.root.death not in {"", Outcome.TIMED_OUT.value} and threads == {0}:
+        yield "observation", "One thread was there when the process died, so no race between threads did it."
     if case.repeat is not None:
         yield from _repeats(case.repeat)
 

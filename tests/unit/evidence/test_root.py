@@ -247,3 +247,10 @@ def test_the_assertion_that_ended_a_process_is_part_of_its_root() -> None:
     )
     assert one.signature == other.signature == "llvm-fatal-error"
     assert one != other
+
+
+@pytest.mark.parametrize("python", ["/usr/lib/python3.12", "/opt/free/lib/python3.13t"])
+def test_a_module_of_python_has_one_label_in_every_python(python: str) -> None:
+    assert Frame(f"{python}/threading.py", "wait").label == "threading.py:wait"
+    assert Frame(f"{python}/ctypes/__init__.py", "string_at").label == "ctypes/__init__.py:string_at"
+    assert Frame(f"{python}/site-packages/x/y.py", "f").label == "x/y.py:f"

@@ -23,8 +23,10 @@ from tests.unit.verdict.examples import (
     RACE,
     RESOURCE,
     SELECT,
+    SITE,
     STUCK,
     WRONG,
+    crashed,
     failed,
 )
 
@@ -106,6 +108,37 @@ class TestWhose:
         cause, confidence, words = alone(RACE, gil, control=control)
         assert (cause, confidence) == (Cause.PROJECT, Confidence.LIKELY)
         assert "autotune threads fails with another signature (autotuner-nargs-none)" in words
+
+    @pytest.mark.parametrize(
+        ("waits_in", "cause"),
+        [
+            ("src/p/queue.py", Cause.PROJECT),
+            ("/usr/lib/python3.13t/threading.py", Cause.PROJECT),
+            (f"{SITE}/triton/runtime/jit.py", Cause.THREAD_SAFETY),
+            (f"{SITE}/torch/cuda/__init__.py", Cause.THREAD_SAFETY),
+        ],
+    )
+    def test_a_hang_is_the_projects_where_every_thread_is_in_its_own_code(self, waits_in: str, cause: Cause) -> None:
+        stack = (
+            f'Thread 0x00007f3a5c0d1741 (most recent call first):\n  File "{waits_in}", line 9 in wait\n\n'
+            "Current thread 0x00007f3a5c0d1740 (most recent call first):\n"
+            '  File "/usr/lib/python3.13t/threading.py", line 359 in join\n  File "tests/test_a.py", line 8 in test\n'
+            f'  File "{SITE}/_pytest/python.py", line 187 in pytest_pyfunc_call\n'
+        )
+        hang = Attempt(outcome=Outcome.TIMED_OUT, stack=stack, message="took longer than 3 s", pid=1)
+        gil = contrast(OFF, hang, Factor.GIL, ("off", 6, 6), ("on", 0, 6))
+        found, confidence, words = alone(hang, gil, control=GREEN)
+        assert (found, confidence) == (cause, Confidence.LIKELY)
+        assert "no race between threads" not in words
+
+    def test_a_death_below_tritons_frames_is_not_the_projects_whatever_is_said(self) -> None:
+        """The text that LLVM or MLIR printed may be new, or lost."""
+        died = crashed(f"{SITE}/triton/backends/nvidia/compiler.py:make_llir", "tests/test_a.py:test", signal="SIGABRT")
+        repeat = contrast(OFF, died, Factor.REPEAT, ("as it was", 1, 1), ("again", 5, 5))
+        assert fingerprint(died).signature == ""
+        assert alone(died, repeat, control=GREEN)[0] is Cause.UNEXPLAINED
+        same = contrast(OFF, died, Factor.TRITON, ("3.3.1", 5, 5), ("3.6.0", 5, 5))
+        assert alone(died, repeat, same, control=GREEN)[0] is Cause.PROJECT
 
     def test_an_unexplained_failure_of_the_control_does(self) -> None:
         gil = contrast(OFF, RACE, Factor.GIL, ("off", 6, 6), ("on", 0, 6))
