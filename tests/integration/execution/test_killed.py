@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import random
@@ -15,6 +16,8 @@ import pytest
 
 from runner.execution.journal import read_events
 from runner.execution.surroundings import TOKEN
+from runner.model.plan import Race
+from runner.model.race import Races
 from runner.model.result import CellResult
 
 pytestmark = pytest.mark.interpreters
@@ -26,6 +29,7 @@ arguments = pickle.loads(sys.stdin.buffer.read())
 run_cell(*arguments[:3], root=arguments[3], folder=arguments[4], rules=Rules(retry_suspects=False))
 """
 KILLS = 20
+RACE_KILLS = 12
 
 
 def start(project: Any) -> subprocess.Popen[bytes]:
@@ -145,3 +149,86 @@ def test_twenty_random_kills_lose_and_double_nothing(plain_project: Any, tmp_pat
         ends = [event["n"] for event in read_events(journal) if event["event"] == "end"]
         assert len(ends) == len(set(ends))
         assert ours(read_tokens(plain_project)) == []
+
+
+RACED = """
+    import os, pytest, threading
+    def in_a_race():
+        return threading.current_thread() is not threading.main_thread()
+    def note(name):
+        with open({ran!r}, "a") as stream:
+            stream.write(f"{{name}}\\n")
+    @pytest.mark.parametrize("n", range(12))
+    def test_clean(n):
+        note(f"test_clean[{{n}}]")
+        for _ in range(2_000):
+            pass
+    def test_fails():
+        note("test_fails")
+        assert not in_a_race()
+    def test_dies():
+        note("test_dies")
+        if in_a_race():
+            os._exit(5)
+    def test_skips():
+        note("test_skips")
+        if in_a_race():
+            pytest.skip("in a race")
+    def test_prints(capsys):
+        note("test_prints")
+"""
+
+
+def test_kills_in_the_middle_of_races_lose_and_double_nothing(plain_project: Any, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    plain_project.write("test_races.py", RACED.format(ran=str(ran)))
+    plain_project.race = Race(threads=4, rounds=25)
+    began = time.monotonic()
+    whole = plain_project.run()
+    seconds = time.monotonic() - began
+    expected = read_races(plain_project)
+    outcomes = {name.removeprefix("test_races.py::"): outcome for name, outcome in expected.items()}
+    assert outcomes == {
+        **{f"test_clean[{n}]": ("passed", 100, 0) for n in range(12)},
+        "test_fails": ("failed", 0, 100),
+        "test_dies": ("crashed", 0, 1),
+        "test_skips": ("skipped", 0, 0),
+        "test_prints": "left out",
+    }
+    chance = random.Random(21)  # noqa: S311 - the same points every time
+    kills = 0
+    for attempt in itertools.count():
+        plain_project.folder = tmp_path / f"killed-{attempt}"
+        journal = plain_project.folder / "races.jsonl"
+        finished: set[str] = set()
+        was_killed = True
+        while was_killed:
+            ran.unlink(missing_ok=True)
+            with start(plain_project) as supervisor:
+                try:
+                    assert supervisor.wait(chance.uniform(0.3, 1.2) * seconds) == 0
+                    was_killed = False
+                except subprocess.TimeoutExpired:
+                    supervisor.kill()
+                    kills += journal.exists()
+            again = set(ran.read_text(encoding="ascii").split()) if ran.exists() else set()
+            assert not finished & again, "a test whose race had ended was raced again"
+            ends = [event["n"] for event in read_events(journal) if event["event"] == "race_end"]
+            assert len(ends) == len(set(ends)), "a race has two ends"
+            finished = {test.id.removeprefix("test_races.py::") for test in (whole.tests[n] for n in ends)}
+        result = CellResult.read(plain_project.folder / "result.json")
+        assert [(test.id, test.outcome) for test in result.tests] == [(test.id, test.outcome) for test in whole.tests]
+        assert (result.status, result.reason) == (whole.status, whole.reason)
+        assert read_races(plain_project) == expected
+        assert ours(read_tokens(plain_project)) == []
+        if kills >= RACE_KILLS:
+            break
+
+
+def read_races(project: Any) -> dict[str, Any]:
+    """What became of each test: outcome with calls that passed and failed, or that it was left out or not raced."""
+    races = Races.read(project.folder / "races.json")
+    found: list[tuple[str, Any]] = [(one.id, (one.outcome.value, one.passed, one.failed)) for one in races.tests]
+    found += [(one.id, "left out") for one in races.left_out] + [(one.id, "not raced") for one in races.unfinished]
+    assert len(found) == len(dict(found)), "a test has two outcomes"
+    return dict(found)
