@@ -19,6 +19,7 @@ from runner.execution.blame import (
 )
 from runner.execution.cuts import MOST_CUTS, Cuts, may_have_run
 from runner.execution.gil import GilRecord
+from runner.execution.hello import check_hello, why_another_python
 from runner.execution.known import Known
 from runner.model.cell import PythonBuild
 from runner.model.result import Attempt, GilState, Left, ObservedEnvironment
@@ -149,22 +150,11 @@ class Lives(Known):
 
     def _on_hello(self, event: Mapping[str, Any]) -> None:
         first = self.hello is None
-        if not all(isinstance(event[name], str) for name in ("python", "build", "executable")):
-            raise TypeError("no Python says this of itself")
+        check_hello(event)
         self._gil.begin(enabled=event["gil"], free_threaded_build=event["free_threaded_build"], first=first)
         if first:
-            self._check_python(event)
+            self.over = why_another_python(event, self._python)
             self.hello = dict(event)
-
-    def _check_python(self, hello: Mapping[str, Any]) -> None:
-        """End the cell when another Python came up than was asked for: its results would stand in the wrong row."""
-        build = self._python
-        if build is None:
-            return
-        version = ".".join(str(hello["python"]).split(".")[:2])
-        if version != build.version or bool(hello["free_threaded_build"]) is not build.free_threaded:
-            got = version + ("t" if hello["free_threaded_build"] else "")
-            self.over = f"asked for Python {build}, but {hello['executable']} is a {got}"
 
     @property
     def current(self) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import selectors
-import signal
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,23 +16,15 @@ from runner.execution.journal import Journal, parse_lines
 from runner.execution.ledger import Ledger
 from runner.execution.log import BoundedLog
 from runner.execution.memory import MemoryGauge, count_memory_kills
-from runner.execution.processes import end_group
+from runner.execution.stacks import Stacks
+from runner.execution.stop import Stop
 from runner.execution.worker import WorkerProcess
 from runner.model.plan import Limits
 
-STACK_SECONDS = 3.0
-"""For the stacks to arrive after they were asked for."""
-QUIET_SECONDS = 0.15
-"""Without more text after this the stacks are taken as complete."""
-HURRIED_SECONDS = 0.3
-"""The same while memory runs out."""
 BETWEEN_SECONDS = 1.0
 """Without a test or file to blame for memory; then the session is."""
-GRACE_SECONDS = 1.0
-"""Between SIGTERM and SIGKILL."""
 GATHER_SECONDS = 0.004
 """For more events to come, so that short tests do not cost one wake-up each. A pipe keeps them whatever happens."""
-STACK_CHARS = 20_000
 MOST_LINE = 1 << 26
 """Bytes of one event. A plan of 100,000 tests is shorter; what is longer is not ours."""
 _READ = 262_144
@@ -70,12 +61,8 @@ class Watch:
         self._bulletin = bulletin
         self._started = self._activity_since = time.monotonic()
         self._torn = b""
-        self._dump = b""
-        self._dumped_at: float | None = None
-        # Once a deadline has passed: the steps that are left, each with how long it is given.
-        self._stopping: list[tuple[Callable[[], None], float]] = []
-        self._step_until: float | None = None
-        self._asked = False  # for the stacks, which are arriving
+        self._stacks = Stacks()
+        self._stop: Stop | None = None
         self._gauge = MemoryGauge(worker.pid, limits.memory_bytes)
         self._kills = count_memory_kills()
 
@@ -144,7 +131,7 @@ class Watch:
             "race": worker.board.race,
             "seconds": round(seconds, 3),
             "activity_seconds": round(spent, 3),
-            "stack": self._stack(),
+            "stack": self._stacks.text,
             "output": (self._log.recent if captured is None else captured) or None,
             "said": self._log.last,
             "memory_kills": (count_memory_kills() or 0) - (self._kills or 0),
@@ -178,7 +165,7 @@ class Watch:
             if _is_new(before, self._ledger.activity):
                 self._activity_since = time.monotonic()
                 self._log.forget_recent()
-                self._dump = b""
+                self._stacks.forget()
         self._journal.write(taken, durable=durable)
 
     def _read_output(self) -> bytes | None:
@@ -189,12 +176,8 @@ class Watch:
     def _read_dump(self) -> bytes | None:
         data = _read(self._worker.dump)
         if data:
-            self._dump = (self._dump + data)[: 4 * STACK_CHARS]
-            self._dumped_at = time.monotonic()
+            self._stacks.add(data)
         return data
-
-    def _stack(self) -> str | None:
-        return _bound(self._dump.decode("utf-8", "backslashreplace"), STACK_CHARS) or None
 
     # -- deadlines -----------------------------------------------------------------------------------------------
 
@@ -203,28 +186,23 @@ class Watch:
         return next_deadline(ledger.activity, self._activity_since, self._limits, self._cell_deadline, ledger.over)
 
     def _due(self) -> float:
-        """When a deadline, the memory or the next step of stopping needs care, on the monotonic clock."""
-        if self._step_until is None:
-            return min(self._deadline().at, self._gauge.due)
-        if self._dumped_at is not None and self._asked:
-            return min(self._step_until, self._dumped_at + QUIET_SECONDS)
-        return self._step_until
+        """When a deadline, the memory or the next step of a stop needs care, on the monotonic clock."""
+        if self._stop is not None:
+            return self._stop.due(self._stacks.arrived)
+        return min(self._deadline().at, self._gauge.due)
 
     def _keep_deadlines(self) -> None:
         if self._due() > time.monotonic():
             return
-        if self._step_until is None:
+        if self._stop is None:
             now, deadline = time.monotonic(), self._deadline()
             if (held := self._gauge.look()) is not None and self._has_culprit():
-                self._begin_to_stop(Deadline(now, "memory", held))
-            elif deadline.at <= now:
-                self._begin_to_stop(deadline)
-            else:
+                deadline = Deadline(now, "memory", held)
+            elif deadline.at > now:
                 return
-        self._asked = self._step_until is None
-        step, seconds = self._stopping.pop(0)
-        step()
-        self._step_until = time.monotonic() + seconds
+            self._begin_to_stop(deadline)
+        assert self._stop is not None  # noqa: S101 - it has just begun
+        self._stop.step()
 
     def _has_culprit(self) -> bool:
         """Whether a test or a file can be named for the memory that is held; between two tests one soon can."""
@@ -233,14 +211,10 @@ class Watch:
         return self._ledger.activity.kind != "between" or time.monotonic() - self._activity_since > BETWEEN_SECONDS
 
     def _begin_to_stop(self, deadline: Deadline) -> None:
-        self._dumped_at = None
+        self._stacks.arrived = None
         words = {"limit": deadline.limit, "reason": deadline.reason, "phase": self._worker.board.phase}
         self._record([{"event": "deadline", **words, "race": self._worker.board.race}])
-        hurried = deadline.limit == "memory"
-        self._stopping = [(self._worker.ask_for_stacks, HURRIED_SECONDS if hurried else STACK_SECONDS)]
-        if not hurried:
-            self._stopping.append((lambda: end_group(self._worker.pid, signal.SIGTERM), GRACE_SECONDS))
-        self._stopping.append((lambda: end_group(self._worker.pid, signal.SIGKILL), float("inf")))
+        self._stop = Stop(self._worker, hurried=deadline.limit == "memory")
 
 
 _OURS = frozenset({"plan", "supervisor", "worker", "ended", "interrupted", "over", "observed", "deadline"})
@@ -268,9 +242,3 @@ def _read(descriptor: int) -> bytes | None:
         return os.read(descriptor, _READ)
     except BlockingIOError:
         return None
-
-
-def _bound(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    return f"{text[: limit // 2]}\n[... {len(text) - limit} characters left out ...]\n{text[-limit // 2 :]}"
