@@ -10,10 +10,12 @@ from pathlib import Path
 from runner.commands.results import Results, read_contrasts, read_plan, read_races, why_unusable
 from runner.evidence.observed import Observed, Observer
 from runner.evidence.rulefile import built_in
+from runner.model.changes import Changes
+from runner.model.plan import Plan
 from runner.model.race import Races
 from runner.model.result import CellResult
 from runner.verdict.attribution import findings_of, notes_on_found, notes_on_unfinished
-from runner.verdict.baseline import baseline_notes
+from runner.verdict.baseline import baseline_notes, sum_up
 from runner.verdict.compare import compare
 from runner.verdict.judge import Judging
 from runner.verdict.races import race_findings
@@ -38,16 +40,18 @@ def run(options: argparse.Namespace) -> int:
     findings = (*findings_of(observed, plan, contrasts, rules), *race_findings(plan, races))
     verdict = judging.verdict(findings, why_unusable(plan, results, options.out))
     notes = (*verdict.notes, *notes_on_found(contrasts), *notes_on_unfinished(contrasts))
-    notes = (*notes, *_since(options.baseline, results))
+    if options.baseline is not None:
+        changes = _since(options.baseline, plan, results)
+        notes = (*notes, *baseline_notes(changes))
+        verdict = verdict.model_copy(update={"changes": changes})
     verdict = verdict.model_copy(update={"notes": notes})
     verdict.write(options.out / "verdict.json")
     print(verdict.sentence)
     return verdict.verdict.exit_code
 
 
-def _since(baseline: Path | None, results: Mapping[str, CellResult]) -> tuple[str, ...]:
-    """What changed since the output folder of an earlier run; nothing is said where there is no baseline."""
-    if baseline is None:
-        return ()
-    plan = read_plan(baseline)
-    return baseline_notes(compare(Results(plan, baseline), results), plan.created)
+def _since(baseline: Path, plan: Plan, results: Mapping[str, CellResult]) -> Changes:
+    """What changed since the output folder of an earlier run."""
+    earlier = read_plan(baseline)
+    planned = {cell.key.id for cell in plan.cells}
+    return sum_up(compare(Results(earlier, baseline), results), earlier.created, planned)

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from runner.model.changes import Changes
 from runner.model.document import Document, Value
 from runner.model.words import Cause, Confidence, Outcome, Status, VerdictWord
 
@@ -62,6 +63,7 @@ class Verdict(Document):
         findings: blockers first.
         cells: every planned cell, in the plan's order.
         notes: what was expected and did not happen, expectations that expired, and the like.
+        changes: since the baseline; None when there was none to compare with.
     """
 
     SCHEMA: ClassVar[str] = "triton-compat/verdict/1"
@@ -72,3 +74,4 @@ class Verdict(Document):
     findings: tuple[Finding, ...] = ()
     cells: tuple[CellVerdict, ...]
     notes: tuple[str, ...] = ()
+    changes: Changes | None = None

@@ -98,6 +98,18 @@ class Cause(StrEnum):
     UNEXPLAINED = "unexplained"
 
 
+class Change(StrEnum):
+    """What became of a test or a cell between two result sets."""
+
+    REGRESSED = "regressed"
+    FIXED = "fixed"
+    SAME = "same"
+    FLAKY = "flaky"
+    NEW = "new"
+    GONE = "gone"
+    CANNOT_TELL = "cannot tell"
+
+
 class Factor(StrEnum):
     """The one thing that a contrast changes."""
 

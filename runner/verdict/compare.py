@@ -7,19 +7,7 @@ from enum import StrEnum
 
 from runner.model.document import Value
 from runner.model.result import CellResult, TestResult
-from runner.model.words import Outcome, Status
-
-
-class Change(StrEnum):
-    """What became of a test or a cell between two result sets."""
-
-    REGRESSED = "regressed"
-    FIXED = "fixed"
-    SAME = "same"
-    FLAKY = "flaky"
-    NEW = "new"
-    GONE = "gone"
-    CANNOT_TELL = "cannot tell"
+from runner.model.words import Change, Outcome, Status
 
 
 class Kind(StrEnum):

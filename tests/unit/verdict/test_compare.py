@@ -6,8 +6,8 @@ import pytest
 
 from runner.model.cell import CellKey
 from runner.model.result import Attempt, CellResult, GilState, TestResult
-from runner.model.words import GilMode, Outcome, Status
-from runner.verdict.compare import Change, Kind, change, compare, kind_of_outcome, kind_of_status, kind_of_test
+from runner.model.words import Change, GilMode, Outcome, Status
+from runner.verdict.compare import Kind, change, compare, kind_of_outcome, kind_of_status, kind_of_test
 
 GOOD, BAD, MIXED, SILENT = Kind.GOOD, Kind.BAD, Kind.MIXED, Kind.SILENT
 # Read it as a person: rows are the old side, columns the new one.
