@@ -30,8 +30,8 @@ PYTHONS = ("3.12", "3.13", "3.14", "3.15", "3.12t", "3.13t", "3.14t", "3.15t")  
 TRITONS = tuple(f"3.{minor}.{patch}" for minor in range(8) for patch in range(2))
 TESTS, FAILING = 2_000, 500
 ALLOWED = {
-    "judge: 500 roots / one root": 2.0,
-    "judge: one root / json.loads": 6.0,
+    "judge: 500 roots / one root": 4.0,
+    "judge: one root / json.loads": 8.0,
     "judge: MiB of 2,000 passing tests / of 20": 2.0,
     "report: MiB of 2,000 passing tests / of 20": 2.0,
 }

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
+from runner.evidence.named import as_found
 from runner.evidence.observed import Observed
 from runner.model.cell import CellKey, PythonBuild
 from runner.model.contrast import Count
-from runner.model.plan import Plan, PlannedCell
+from runner.model.plan import Plan, PlannedCell, PlannedEnvironment
 from runner.model.words import Factor, GilMode, Status
 
 FOLLOW_TRITON = ("triton", "torch", "setuptools", "filelock", "importlib-metadata")
@@ -57,11 +58,13 @@ class Siblings:
     """
 
     def __init__(self, plan: Plan, cells: Mapping[str, Observed]) -> None:
+        plan = as_found(plan, {name: seen.installed for name, seen in cells.items()})
+        environments = {environment.id: environment for environment in plan.environments}
         self._cells = cells
         self._speaking = [cell for cell in plan.cells if cell.key.id in cells and _speaks(cells[cell.key.id])]
         self._groups = [
-            (factor, [(_value(factor, cell.key), cells[cell.key.id]) for cell in group])
-            for factor, group in _groups(plan, self._speaking)
+            (factor, [(_value(factor, cell.key, environments[cell.environment]), cells[cell.key.id]) for cell in group])
+            for factor, group in _groups(environments, self._speaking)
         ]
 
     def comparisons(self, root: str) -> tuple[Comparison, ...]:
@@ -121,7 +124,8 @@ def _both(tests: tuple[str, ...], other: Observed) -> tuple[str, ...]:
 def _tally(value: str, seen: Observed, root: str, tests: tuple[str, ...], counts: _Counts, source: str) -> Tally:
     cell = seen.key.id
     if (cell, tests) not in counts:
-        counts[cell, tests] = seen.count(root, tests)
+        mine = seen.roots.get(root)
+        counts[cell, tests] = mine.count if mine and mine.tests == tests else seen.count(root, tests)
     return Tally(cell, value, counts[cell, tests], f"{source} {cell}")
 
 
@@ -139,15 +143,13 @@ def _speaks(seen: Observed) -> bool:
     return seen.status not in _NO_EVIDENCE and seen.really_off
 
 
-def _groups(plan: Plan, cells: list[PlannedCell]) -> Iterator[tuple[Factor, list[PlannedCell]]]:
+def _groups(
+    environments: Mapping[str, PlannedEnvironment], cells: list[PlannedCell]
+) -> Iterator[tuple[Factor, list[PlannedCell]]]:
     """For each factor, the groups of cells that are alike in everything else."""
-    pins = {
-        environment.id: tuple((pin.name, pin.version) for pin in environment.pins if pin.name not in FOLLOW_TRITON)
-        for environment in plan.environments
-    }
     for factor in (Factor.GIL, Factor.BUILD, Factor.PYTHON, Factor.TRITON):
         keyed = sorted(
-            ((rest, cell) for cell in cells if (rest := _rest(factor, cell, pins[cell.environment])) is not None),
+            ((rest, cell) for cell in cells if (rest := _rest(factor, cell, environments[cell.environment])) is not None),
             key=lambda pair: pair[0],
         )
         for _, group in groupby(keyed, key=lambda pair: pair[0]):
@@ -156,7 +158,7 @@ def _groups(plan: Plan, cells: list[PlannedCell]) -> Iterator[tuple[Factor, list
                 yield factor, members
 
 
-def _rest(factor: Factor, cell: PlannedCell, pins: tuple[tuple[str, str], ...]) -> str | None:
+def _rest(factor: Factor, cell: PlannedCell, environment: PlannedEnvironment) -> str | None:
     """Everything about a cell except one factor, or None when the factor says nothing about this cell."""
     key, settings = cell.key, cell.settings
     same: list[object] = [settings.tests, settings.pytest_args, sorted(settings.env.items()), settings.workdir]
@@ -164,8 +166,9 @@ def _rest(factor: Factor, cell: PlannedCell, pins: tuple[tuple[str, str], ...]) 
         return repr([*same, cell.environment])
     try:
         python = PythonBuild.parse(key.python)
-    except ValueError:  # a named environment is nobody's sibling
+    except ValueError:  # a named environment in which nothing ran is nobody's sibling
         return None
+    pins = tuple((pin.name, pin.version) for pin in environment.pins if pin.name not in FOLLOW_TRITON)
     rest: list[object] | None = None
     if factor is Factor.BUILD and key.gil is GilMode.ON:
         # A build with the GIL is compared with the free-threaded one that has it on: else two things would differ.
@@ -174,17 +177,18 @@ def _rest(factor: Factor, cell: PlannedCell, pins: tuple[tuple[str, str], ...]) 
         rest = [python.free_threaded, key.gil.value, key.triton, key.torch, pins]
     elif factor is Factor.TRITON and key.triton is not None:
         # torch pins its Triton exactly: where it follows, the two, and what torch needs, are one axis.
-        rest = [str(python), key.gil.value, *(["torch follows"] if _torch_follows(key) else [key.torch, pins])]
+        rest = [str(python), key.gil.value, *(["torch follows"] if _torch_follows(key, environment) else [key.torch, pins])]
     return None if rest is None else repr([*same, *rest])
 
 
-def _torch_follows(key: CellKey) -> bool:
-    return key.torch is not None and "-torch" not in key.id
+def _torch_follows(key: CellKey, environment: PlannedEnvironment) -> bool:
+    """Whether the planner chose the torch for the Triton; in a named environment somebody else chose both."""
+    return key.torch is not None and environment.executable is None and "-torch" not in key.id
 
 
-def _value(factor: Factor, key: CellKey) -> str:
+def _value(factor: Factor, key: CellKey, environment: PlannedEnvironment) -> str:
     if factor is Factor.GIL:
         return key.gil.value
     if factor is Factor.TRITON:
-        return f"{key.triton} with torch {key.torch}" if _torch_follows(key) else str(key.triton)
+        return f"{key.triton} with torch {key.torch}" if _torch_follows(key, environment) else str(key.triton)
     return key.python
