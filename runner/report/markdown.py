@@ -13,18 +13,15 @@ from runner.model.result import CellResult, TestResult
 from runner.model.verdict import Finding, Verdict
 from runner.model.words import Status, VerdictWord
 from runner.report import phrases
-from runner.report.audit import sentence, telling
 from runner.report.escape import code, code_in_table, first_line, prose, prose_in_table
-from runner.report.gil import gil_in_words
 from runner.report.grid import Grid, Line, Row, lay_out
+from runner.report.markdown_tables import environments, modules, table_row
 from runner.report.races import HEADS, NO_RACES, NOTHING, race_rows, race_sentences
 
 TESTS_PER_CELL = 10
 TESTS_IN_ALL = 150
 NOTES = 50
 _NAMES = 4
-_MODULES = 20
-_NOTHING = "—"
 _SYMBOLS = {VerdictWord.PASS: "✅", VerdictWord.FAIL: "❌", VerdictWord.CANNOT_TELL: "❔"}
 
 
@@ -76,16 +73,16 @@ def sections(
         Section("races", "\n".join(_races(plan, races))),
         Section("notes", "\n".join(_notes(verdict))),
         Section("machine", "\n".join(_machines(plan, grid))),
-        Section("modules", _modules(audits)),
-        Section("environments", _environments(grid)),
+        Section("modules", modules(audits)),
+        Section("environments", environments(grid)),
     )
     return tuple(section for section in found if section.text)
 
 
 def _table(plan: Plan, grid: Grid) -> str:
     heads = ["Python", "GIL", *(f"Triton {prose_in_table(column)}" for column in grid.columns)]
-    lines = [_row(heads), _row(["---"] * len(heads))]
-    lines += [_row([prose_in_table(row.python), row.gil, *_slots(row)]) for row in grid.rows]
+    lines = [table_row(heads), table_row(["---"] * len(heads))]
+    lines += [table_row([prose_in_table(row.python), row.gil, *_slots(row)]) for row in grid.rows]
     count = len(grid.lines)
     lines += ["", f"Matrix {code(plan.matrix)}: {count} cell{'' if count == 1 else 's'}, {_passing(grid)}."]
     return "\n".join(lines)
@@ -100,16 +97,12 @@ def _passing(grid: Grid) -> str:
 
 def _slots(row: Row) -> Iterator[str]:
     for slot in row.slots:
-        yield " / ".join(_slot(line) for line in slot) or _NOTHING
+        yield " / ".join(_slot(line) for line in slot) or NOTHING
 
 
 def _slot(line: Line) -> str:
     own = phrases.own_triton(line)
     return f"{phrases.symbol(line)} {phrases.short(line)}" + (f" (Triton {prose_in_table(own)})" if own else "")
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _reasons(grid: Grid) -> Iterator[str]:
@@ -191,11 +184,13 @@ def _races(plan: Plan, races: Mapping[str, Races]) -> Iterator[str]:
     yield ""
     rows = race_rows(plan, races)
     if rows:
-        yield _row(list(HEADS))
-        yield _row(["---"] * len(HEADS))
+        yield table_row(list(HEADS))
+        yield table_row(["---"] * len(HEADS))
     for row in rows[:TESTS_IN_ALL]:
         modes = [mode if mode == NOTHING else prose_in_table(mode) for mode in row.modes]
-        yield _row([code_in_table(row.test), code_in_table(row.environment), *modes, prose_in_table(row.errors, 600)])
+        yield table_row(
+            [code_in_table(row.test), code_in_table(row.environment), *modes, prose_in_table(row.errors, 600)]
+        )
     if rows:
         yield ""
     if len(rows) > TESTS_IN_ALL:
@@ -224,42 +219,3 @@ def _machines(plan: Plan, grid: Grid) -> Iterator[str]:
         yield from (
             f"- {one.cells} cell{'' if one.cells == 1 else 's'}: {prose(first_line(one.text))}" for one in found
         )
-
-
-def _environments(grid: Grid) -> str:
-    """Every expected cell with what was observed in it, folded."""
-    heads = ["Cell", "Status", "Tests", "Python", "Triton", "torch", "GIL", "Time"]
-    rows = [_row(heads), _row(["---"] * len(heads)), *(_row(list(_facts(line))) for line in grid.lines)]
-    count = len(grid.lines)
-    summary = f"<summary>{'The cell' if count == 1 else f'All {count} cells'} and what ran there</summary>"
-    return "\n".join(["<details>", summary, "", *rows, "", "</details>"])
-
-
-def _facts(line: Line) -> Iterator[str]:
-    result = line.result
-    seen = result.environment if result else None
-    yield code_in_table(line.key.id)
-    yield f"{phrases.symbol(line)} {phrases.short(line)}"
-    yield phrases.counts_in_words(line) or "none"
-    yield code_in_table(f"{seen.python} {seen.soabi or ''}".strip()) if seen else _NOTHING
-    yield prose_in_table(seen.triton) if seen and seen.triton else _NOTHING
-    yield prose_in_table(seen.torch) if seen and seen.torch else _NOTHING
-    yield prose_in_table(gil_in_words(result.gil), 600) if result and seen else f"asked {line.key.gil.value}"
-    yield phrases.duration(result.seconds) if result and line.verdict.counts else _NOTHING
-
-
-def _modules(audits: Mapping[str, Audit]) -> str:
-    """What the extension modules of each audited environment do to the GIL, folded."""
-    if not audits:
-        return ""
-    lines = ["<details>", "<summary>Extension modules and the GIL</summary>", ""]
-    for environment, audit in audits.items():
-        rows = telling(audit)
-        lines += [f"{code(environment)}: {prose(sentence(audit))}", ""]
-        if rows:
-            lines += [_row(["Module", "Initialised", "Declares", "The GIL"]), _row(["---"] * 4)]
-            for row in rows[:_MODULES]:
-                said = prose_in_table(row.problem, 200) if row.problem else row.effect.value
-                lines.append(_row([code_in_table(row.module), row.style.value, row.declares.value, said]))
-            lines += ["", *([f"… and {len(rows) - _MODULES} more", ""] if len(rows) > _MODULES else [])]
-    return "\n".join([*lines, "</details>"])

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from runner.model.plan import Plan
@@ -25,6 +23,7 @@ from runner.report.escape import first_line, line
 from runner.report.events import CellFinished, Event
 from runner.report.grid import Grid, Line, lay_out
 from runner.report.races import HEADS, NO_RACES, NOTHING, race_rows, race_sentences
+from runner.report.terminal_table import Tables, style
 
 _VERDICT_STYLES = {VerdictWord.PASS: "bold green", VerdictWord.FAIL: "bold red", VerdictWord.CANNOT_TELL: "bold yellow"}
 _TESTS_PER_CELL = 5
@@ -97,81 +96,13 @@ def summary(
 ) -> RenderableType:
     """What is printed at the end: the table by axis, the reasons, what went wrong, the machine, the verdict."""
     grid = lay_out(plan, results, verdict)
-    parts: list[RenderableType] = [_Tables(grid)]
+    parts: list[RenderableType] = [Tables(grid)]
     said = (_reasons(grid), _findings(verdict), _failures(grid), _races(plan, races))
     for lines in (*said, _notes(verdict), _machines(plan, grid)):
         rows = list(lines)
         if rows:
             parts += [Text(), *rows]
     return Group(*parts, Text(), Text(line(verdict.sentence), _VERDICT_STYLES[verdict.verdict]))
-
-
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    """The table by axis. What is too wide has its cells on two lines, then its columns in several tables."""
-
-    grid: Grid
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        heads = [f"Triton {line(column)}" for column in self.grid.columns]
-        texts = [[_slot(slot, ascii_only=options.ascii_only) for slot in row.slots] for row in self.grid.rows]
-        left = max((len(line(row.python)) for row in self.grid.rows), default=0)
-        room = options.max_width - max(left, len("Python")) - len("default") - 7
-        if sum(_widths(heads, texts)) > room:
-            heads = [head.replace(" + ", "\n+ ") for head in heads]
-            texts = [[text.replace(", ", "\n  ") for text in row] for row in texts]
-        for chunk in _chunks(_widths(heads, texts), room):
-            yield _table(self.grid, heads, texts, chunk)
-
-
-def _widths(heads: list[str], texts: list[list[str]]) -> list[int]:
-    """Columns that each column takes, with its padding and one rule."""
-    return [
-        max(len(part) for said in (head, *(row[at] for row in texts)) for part in said.split("\n")) + 3
-        for at, head in enumerate(heads)
-    ]
-
-
-def _chunks(widths: list[int], room: int) -> Iterator[list[int]]:
-    """Positions of columns, as many at a time as there is room for, at least one."""
-    chunk: list[int] = []
-    for at, width in enumerate(widths):
-        if chunk and sum(widths[one] for one in chunk) + width > room:
-            yield chunk
-            chunk = []
-        chunk.append(at)
-    if chunk:
-        yield chunk
-
-
-def _table(grid: Grid, heads: list[str], texts: list[list[str]], columns: list[int]) -> Table:
-    table = Table(header_style="bold")
-    table.add_column("Python", overflow="fold")
-    table.add_column("GIL", no_wrap=True)
-    for at in columns:
-        table.add_column(Text(heads[at]), overflow="fold")
-    for row, said in zip(grid.rows, texts, strict=True):
-        slots = (Text(said[at], _style(row.slots[at][0]) if row.slots[at] else "dim") for at in columns)
-        table.add_row(Text(line(row.python)), Text(row.gil), *slots)
-    return table
-
-
-def _slot(slot: tuple[Line, ...], *, ascii_only: bool) -> str:
-    return " / ".join(_one(cell, ascii_only=ascii_only) for cell in slot) or "-"
-
-
-def _one(cell: Line, *, ascii_only: bool) -> str:
-    own = phrases.own_triton(cell)
-    return f"{_symbol(cell, ascii_only=ascii_only)} {phrases.short(cell)}" + (f", Triton {line(own)}" if own else "")
-
-
-def _symbol(one: Line, *, ascii_only: bool) -> str:
-    mark = phrases.mark(one)
-    return {"✓": "+", "✗": "x"}.get(mark, mark) if ascii_only else mark
-
-
-def _style(one: Line) -> str:
-    return "yellow" if one.verdict.expected else board.STYLES[one.verdict.status]
 
 
 def _reasons(grid: Grid) -> Iterator[Text]:
@@ -184,7 +115,7 @@ def _reasons(grid: Grid) -> Iterator[Text]:
         for (found, expected, why), lines in groups.items():
             if found is status:
                 word = f"{'expected ' if expected else ''}{phrases.status_word(status)}"
-                yield Text.assemble((word, _style(lines[0])), f" {_names(lines)}" + (f": {line(why)}" if why else ""))
+                yield Text.assemble((word, style(lines[0])), f" {_names(lines)}" + (f": {line(why)}" if why else ""))
 
 
 def _names(lines: list[Line]) -> str:
