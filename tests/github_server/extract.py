@@ -22,6 +22,8 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "/actions/runs/{run_id}": ("get",),
     "/actions/runs/{run_id}/attempts/{attempt_number}/jobs": ("get",),
     "/actions/runs/{run_id}/artifacts": ("get",),
+    "/actions/artifacts": ("get",),
+    "/actions/artifacts/{artifact_id}/{archive_format}": ("get",),
     "/check-runs": ("post",),
     "/check-runs/{check_run_id}": ("patch",),
     "/commits/{ref}/check-runs": ("get",),

@@ -53,6 +53,13 @@ class Request:
         return found
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """What a redirect answers with instead of a body: `address` is relative to the storage."""
+
+    address: str
+
+
 Answer = tuple[int, Any]
 
 
@@ -131,7 +138,7 @@ def get_run(request: Request) -> Answer:
     run = request.state.runs.get(request.number("run_id"))
     if run is None:
         raise RefusalError(404, "Not Found")
-    return 200, show.show_run(run)
+    return 200, show.show_run(run, request.state)
 
 
 def list_jobs(request: Request) -> Answer:
@@ -142,7 +149,26 @@ def list_jobs(request: Request) -> Answer:
 
 
 def list_artifacts(request: Request) -> Answer:
-    return 200, request.state.artifacts.get(request.number("run_id"), [])
+    """Of one run or of all, the newest first."""
+    state, name, run = request.state, request.query.get("name"), request.arguments.get("run_id")
+    api = request.url.partition("/actions/")[0]
+    return 200, [
+        show.show_artifact(artifact, state, api)
+        for _, artifact in sorted(state.artifacts.items(), reverse=True)
+        if (name is None or artifact.name == name) and (run is None or artifact.run == int(run))
+    ]
+
+
+def download_artifact(request: Request) -> Answer:
+    """Where the archive is, for a short while, for whoever has the address."""
+    artifact = request.state.artifacts.get(request.number("artifact_id"))
+    if artifact is None or request.arguments["archive_format"] != "zip":
+        raise RefusalError(404, "Not Found")
+    if artifact.expired:
+        raise RefusalError(410, "Artifact has expired")
+    signature = f"signature-{next(request.state.numbers)}"
+    request.state.signed[signature] = artifact.id
+    return 302, Elsewhere(f"/{artifact.id}?sig={signature}")
 
 
 def create_check(request: Request) -> Answer:
@@ -221,6 +247,8 @@ RULES: dict[str, Rule] = {
     "GET /actions/runs/{run_id}": Rule(get_run, "actions"),
     "GET /actions/runs/{run_id}/attempts/{attempt_number}/jobs": Rule(list_jobs, "actions", READ, "jobs"),
     "GET /actions/runs/{run_id}/artifacts": Rule(list_artifacts, "actions", READ, "artifacts"),
+    "GET /actions/artifacts": Rule(list_artifacts, "actions", READ, "artifacts"),
+    "GET /actions/artifacts/{artifact_id}/{archive_format}": Rule(download_artifact, "actions"),
     "POST /check-runs": Rule(create_check, "checks", WRITE),
     "PATCH /check-runs/{check_run_id}": Rule(update_check, "checks", WRITE),
     "GET /commits/{ref}/check-runs": Rule(list_checks, "checks", READ, "check_runs"),

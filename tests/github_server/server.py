@@ -15,12 +15,14 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tests.github_server.description import MisfitError, Operation, find_operation
 from tests.github_server.faults import Fault, Harm
-from tests.github_server.operations import RULES, RefusalError, Request
+from tests.github_server.operations import RULES, Elsewhere, RefusalError, Request
 from tests.github_server.schedule import Turnstile
 from tests.github_server.state import State, Token
 
 _PAGE = 30
 _LONGEST_PAGE = 100
+STORAGE = "GET storage"
+"""What faults call a download from the storage, which is another host than the API."""
 _LOSES_THE_ANSWER = {Harm.LOST, Harm.TRUNCATED, Harm.SILENT_AFTER, Harm.APPLIED_THEN_STATUS}
 
 
@@ -46,26 +48,36 @@ class GitHubServer:
         self._prefix = prefix
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        handler = type("Handler", (_Handler,), {"stand_in": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True, kwargs={"poll_interval": 0.01})
+        handlers = [type("Handler", (kind,), {"stand_in": self}) for kind in (_Handler, _StorageHandler)]
+        self._servers = [ThreadingHTTPServer(("127.0.0.1", 0), handler) for handler in handlers]
+        self._threads = [
+            threading.Thread(target=server.serve_forever, daemon=True, kwargs={"poll_interval": 0.01})
+            for server in self._servers
+        ]
 
     @property
     def url(self) -> str:
         """What `GITHUB_API_URL` would be."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}{self._prefix}"
+        return f"http://127.0.0.1:{self._servers[0].server_address[1]}{self._prefix}"
+
+    @property
+    def storage_url(self) -> str:
+        """Where archives are downloaded."""
+        return f"http://127.0.0.1:{self._servers[1].server_address[1]}"
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        for server, thread in zip(self._servers, self._threads, strict=True):
+            server.shutdown()
+            server.server_close()
+            thread.join()
 
     def handle(self, method: str, target: str, token_text: str, text: bytes) -> tuple[int, Any, dict[str, str]]:
         """One request: its status, body and headers. Raises _Broken where the connection is to break."""
@@ -82,6 +94,20 @@ class GitHubServer:
             if fault and fault.harm not in _LOSES_THE_ANSWER:
                 return self._harmed(fault, (500, None, {}))
             answer = self._answer(operation, query, token_text, text, f"{self.url}{path}")
+            return self._harmed(fault, answer) if fault else answer
+
+    def handle_storage(self, target: str, token_text: str) -> tuple[int, Any, dict[str, str]]:
+        """One download, for whoever has a signed address; as Azure's, it takes no token beside the signature."""
+        signature = dict(parse_qsl(urlsplit(target).query)).get("sig", "")
+        with self._lock:
+            self.requests.append(STORAGE)
+            answer: tuple[int, Any, dict[str, str]] = (403, {"message": "AuthenticationFailed"}, {})
+            if token_text:
+                self.misfits.append("the storage, which is another host, was sent a token")
+                answer = (400, {"message": "InvalidAuthenticationInfo"}, {})
+            elif (artifact := self.state.artifacts.get(self.state.signed.get(signature, 0))) is not None:
+                answer = (200, artifact.content, {})
+            fault = next((fault for fault in self.faults if fault.strikes(STORAGE)), None)
             return self._harmed(fault, answer) if fault else answer
 
     def _harmed(self, fault: Fault, answer: tuple[int, Any, dict[str, str]]) -> tuple[int, Any, dict[str, str]]:
@@ -107,6 +133,8 @@ class GitHubServer:
                 status, found = rule.act(Request(operation.arguments, query, body, token, url, self.state))
             except RefusalError as refusal:
                 status, found = refusal.status, refusal.body
+            if isinstance(found, Elsewhere):
+                headers, found = {"Location": self.storage_url + found.address}, None
             if isinstance(found, list):
                 found, headers = _page(found, query, url, rule.under)
             operation.check_answer(status, found)
@@ -152,11 +180,12 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = _serve  # noqa: N815 - the names that http.server calls
 
     def _send(self, status: int, body: Any, headers: dict[str, str], *, part: float = 1.0) -> None:
-        text = b"" if body is None else json.dumps(body).encode()
+        text = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Type", "application/json; charset=utf-8")
+        kind = "application/zip" if isinstance(body, bytes) else "application/json; charset=utf-8"
+        self.send_header("Content-Type", kind)
         if status != 204:
             self.send_header("Content-Length", str(len(text)))
         self.end_headers()
@@ -179,6 +208,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the signature is http.server's
         """Say nothing."""
+
+
+class _StorageHandler(_Handler):
+    """The storage of artifacts."""
+
+    def _serve(self) -> None:
+        try:
+            answer = self.stand_in.handle_storage(self.path, self.headers.get("Authorization") or "")
+        except _BrokenError as broken:
+            self._break(broken)
+            return
+        self._send(*answer)
+
+    do_GET = _serve  # noqa: N815 - the name that http.server calls
 
 
 def _page(found: list[Any], query: Mapping[str, str], url: str, under: str | None) -> tuple[Any, dict[str, str]]:

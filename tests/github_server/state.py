@@ -11,6 +11,7 @@ from tests.github_server.description import schema_of, specimen
 BOT = "github-actions[bot]"
 READ = "read"
 WRITE = "write"
+HERE = "octo/kernels"
 
 
 @dataclass(frozen=True)
@@ -57,15 +58,41 @@ class Comment:
 
 
 @dataclass
-class State:
-    """Everything that is remembered. `now` is what a new reaction is dated with."""
+class Run:
+    """A run of a workflow, a push to main unless a test says otherwise. Numbers are ids as well."""
 
-    repository: str = "octo/kernels"
+    id: int
+    event: str = "push"
+    head_branch: str = "main"
+    head_sha: str = "b" * 40
+    head_repository: str = HERE
+    path: str = ".github/workflows/kernels.yml"
+    attempt: int = 1
+
+
+@dataclass
+class Artifact:
+    """What a run uploaded. `expired`: it is still listed, and gone."""
+
+    id: int
+    run: int
+    name: str
+    content: bytes
+    created_at: str
+    expired: bool = False
+
+
+@dataclass
+class State:
+    """Everything that is remembered. `now` dates what is new; `signed` are the storage's addresses -> artifacts."""
+
+    repository: str = HERE
     pulls: dict[int, Pull] = field(default_factory=dict)
     comments: dict[int, Comment] = field(default_factory=dict)
-    runs: dict[int, dict[str, Any]] = field(default_factory=dict)
+    runs: dict[int, Run] = field(default_factory=dict)
     jobs: dict[tuple[int, int], list[dict[str, Any]]] = field(default_factory=dict)
-    artifacts: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    artifacts: dict[int, Artifact] = field(default_factory=dict)
+    signed: dict[str, int] = field(default_factory=dict)
     checks: dict[int, dict[str, Any]] = field(default_factory=dict)
     now: str = "2026-01-01T12:00:00Z"
     numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1000))
@@ -75,6 +102,17 @@ class State:
         made = Comment(next(self.numbers), issue, login, body)
         self.comments[made.id] = made
         return made
+
+    def artifact(self, run: Run, name: str, content: bytes) -> Artifact:
+        """Upload an artifact from a run."""
+        self.runs[run.id] = run
+        made = Artifact(next(self.numbers), run.id, name, content, self.now)
+        self.artifacts[made.id] = made
+        return made
+
+    def repository_id(self, name: str) -> int:
+        """The id of a repository: this one's, or a fork's."""
+        return 1 if name == self.repository else 2
 
     def bodies(self, login: str = BOT) -> list[str]:
         """What the comments of one author say now, oldest first."""
@@ -113,10 +151,28 @@ def show_pull(pull: Pull, repository: str, *, whole: bool) -> dict[str, Any]:
     return {**shown, **own}
 
 
-def show_run(run: dict[str, Any]) -> dict[str, Any]:
+def show_run(run: Run, state: State) -> dict[str, Any]:
     """A workflow run as the API shows one."""
     shown: dict[str, Any] = specimen(schema_of("workflow-run"))
-    return {**shown, **run}
+    keys = ("id", "event", "head_branch", "head_sha", "path")
+    own = {**{key: getattr(run, key) for key in keys}, "run_attempt": run.attempt}
+    for side, name in (("repository", state.repository), ("head_repository", run.head_repository)):
+        own[side] = {**shown[side], "full_name": name, "id": state.repository_id(name)}
+    return {**shown, **own}
+
+
+def show_artifact(artifact: Artifact, state: State, api: str) -> dict[str, Any]:
+    """An artifact as the API shows one."""
+    shown: dict[str, Any] = specimen(schema_of("artifact"))
+    run, place = state.runs[artifact.run], f"{api}/actions/artifacts/{artifact.id}"
+    own = {"id": artifact.id, "name": artifact.name, "size_in_bytes": len(artifact.content), "url": place}
+    own |= {"archive_download_url": f"{place}/zip", "expired": artifact.expired, "created_at": artifact.created_at}
+    repositories = {
+        "repository_id": state.repository_id(state.repository),
+        "head_repository_id": state.repository_id(run.head_repository),
+    }
+    head = {"id": run.id, "head_branch": run.head_branch, "head_sha": run.head_sha}
+    return {**shown, **own, "workflow_run": repositories | head}
 
 
 def show_job(job: dict[str, Any]) -> dict[str, Any]:
