@@ -11,6 +11,7 @@ from pathlib import Path
 from runner.commands.index import Neighbours
 from runner.commands.results import Results, contrasts_file, read_plan
 from runner.errors import UsageError
+from runner.evidence.named import as_found
 from runner.evidence.observed import Observer
 from runner.evidence.rulefile import built_in
 from runner.experiment.bench import Bench, UnavailableError
@@ -30,6 +31,7 @@ def run(options: argparse.Namespace) -> int:
     plan = read_plan(options.out)
     results = Results(plan, options.out)
     known = _known(plan, results)
+    environments = as_found(plan, {name: seen.installed for name, seen in known.observed.items()}).environments
     budget, caches = _budget(options.budget), _caches(options.cache)
     with Checkouts(Path(plan.root), options.out) as checkouts:
         base = checkouts.resolve(options.base) if options.base else None
@@ -48,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
                 result,
                 known=known,
                 bench=bench,
-                world=_world(bench, neighbours.of(cell), base),
+                world=_world(bench, environments, neighbours.of(cell), base),
                 path=contrasts_file(options.out, cell.key.id),
                 left=_countdown(budget),
                 as_found=caches if cell.key.id in found else None,
@@ -65,10 +67,12 @@ def _known(plan: Plan, results: Mapping[str, CellResult]) -> Known:
     return Known(cells={cell.key.id: cell for cell in plan.cells}, observed=observed, rules=rules)
 
 
-def _world(bench: Bench, new: tuple[PlannedEnvironment, ...], base: str | None) -> World:
-    """What there is to change: the plan's environments, and those that it does not have."""
+def _world(
+    bench: Bench, environments: tuple[PlannedEnvironment, ...], new: tuple[PlannedEnvironment, ...], base: str | None
+) -> World:
+    """What there is to change: the plan's environments, as found, and those that it does not have."""
     bench.environments.update({one.id: one for one in new})
-    planned = tuple(one for one in bench.plan.environments if one.unavailable is None)
+    planned = tuple(one for one in environments if one.unavailable is None)
     return World((*planned, *new), new=frozenset(one.id for one in new), base=base)
 
 

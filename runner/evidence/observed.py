@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from runner.evidence.named import Installed
 from runner.evidence.root import RootKey, Roots
 from runner.evidence.signatures import Rules, attempt_text
 from runner.evidence.trace import bounded
@@ -65,6 +66,7 @@ class Observed:
         tests: test id to what was seen, for tests that ran.
         roots: root id to what was seen of it.
         really_off: False when it asked for no GIL and did not end without it.
+        installed: what its environment holds; None when no process of it reported.
     """
 
     key: CellKey
@@ -72,6 +74,7 @@ class Observed:
     tests: dict[str, TestSeen]
     roots: dict[str, RootSeen]
     really_off: bool = True
+    installed: Installed | None = None
 
     def count(self, root: str, tests: Iterable[str]) -> Count:
         """How often `root` was seen in attempts of `tests`, in how many processes."""
@@ -118,10 +121,15 @@ class _Draft:
 
 
 class Observer:
-    """Reduces results one by one, so that a caller need not hold all of them at once."""
+    """Reduces results one by one, so that a caller need not hold all of them at once.
 
-    def __init__(self, rules: Rules) -> None:
-        self._roots = Roots(rules)
+    Args:
+        rules: signatures.
+        raced: the results tell of several threads that ran one test at once; such roots are roots of their own.
+    """
+
+    def __init__(self, rules: Rules, *, raced: bool = False) -> None:
+        self._roots = Roots(rules, raced=raced)
         self._sticky = {rule.id for rule in rules.rules if rule.sticky}
         self._equal: dict[TestSeen, TestSeen] = {}
         self._samples: dict[tuple[str, str | None, str | None], Attempt] = {}
@@ -172,4 +180,5 @@ class Observer:
             tests=tests,
             roots={name: draft.finished(_count(tests, name, draft.tests)) for name, draft in drafts.items()},
             really_off=not (asked_off and result.gil.enabled_at_end),
+            installed=Installed.of(result),
         )

@@ -149,7 +149,11 @@ def _groups(
     """For each factor, the groups of cells that are alike in everything else."""
     for factor in (Factor.GIL, Factor.BUILD, Factor.PYTHON, Factor.TRITON):
         keyed = sorted(
-            ((rest, cell) for cell in cells if (rest := _rest(factor, cell, environments[cell.environment])) is not None),
+            (
+                (rest, cell)
+                for cell in cells
+                if (rest := _rest(factor, cell, environments[cell.environment])) is not None
+            ),
             key=lambda pair: pair[0],
         )
         for _, group in groupby(keyed, key=lambda pair: pair[0]):
@@ -177,7 +181,11 @@ def _rest(factor: Factor, cell: PlannedCell, environment: PlannedEnvironment) ->
         rest = [python.free_threaded, key.gil.value, key.triton, key.torch, pins]
     elif factor is Factor.TRITON and key.triton is not None:
         # torch pins its Triton exactly: where it follows, the two, and what torch needs, are one axis.
-        rest = [str(python), key.gil.value, *(["torch follows"] if _torch_follows(key, environment) else [key.torch, pins])]
+        rest = [
+            str(python),
+            key.gil.value,
+            *(["torch follows"] if _torch_follows(key, environment) else [key.torch, pins]),
+        ]
     return None if rest is None else repr([*same, *rest])
 
 

@@ -139,10 +139,11 @@ def _base(start: Conditions, world: World) -> Iterator[Candidate]:
 
 
 def _build(environment: PlannedEnvironment) -> PythonBuild | None:
-    """The build of an environment; None for a named one, about which nothing else is known."""
-    if environment.executable is not None:
+    """The build of an environment; None for a named one in which nothing ran, about which nothing else is known."""
+    try:
+        return PythonBuild.parse(environment.python)
+    except ValueError:
         return None
-    return PythonBuild.parse(environment.python)
 
 
 def _version(text: str | None) -> Version:
@@ -158,7 +159,9 @@ def _triton(environment: PlannedEnvironment) -> str:
 
 
 def _same_kind(one: PlannedEnvironment, here: PlannedEnvironment) -> bool:
-    """With torch both or neither; without torch all other packages must be the same."""
+    """With torch both or neither; all other packages must be the same without torch, and in named environments."""
+    if one.executable is not None or here.executable is not None:
+        return one.torch == here.torch and _same_pins(one, here)
     if (one.torch is None) is not (here.torch is None):
         return False
     return here.torch is not None or _same_pins(one, here)

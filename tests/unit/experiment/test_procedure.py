@@ -191,6 +191,22 @@ def test_what_only_one_triton_needs_follows_it() -> None:
     ]
 
 
+def test_named_environments_make_contrasts_once_it_is_known_what_they_hold() -> None:
+    def named(name: str, python: str, triton: str, numpy: str = "2.0") -> PlannedEnvironment:
+        pins = (Pin(name="numpy", version=numpy, filename=""), Pin(name="triton", version=triton, filename=""))
+        more = {"id": name, "executable": f"/e/{name}/python", "torch": "2.11.0", "pins": pins}
+        return environment(python, triton).model_copy(update=more)
+
+    here, older = named("here", "3.13t", "3.7.0"), named("older", "3.13t", "3.3.1")
+    world = World((here, older, named("other", "3.13t", "3.6.0", "1.26"), named("unknown", "?", "3.6.0")))
+    found = candidates(Conditions("here", GilMode.OFF), world)
+    assert [(one.factor, one.after_value) for one in found] == [
+        (Factor.GIL, "on"),
+        (Factor.TRITON, "3.3.1 with torch 2.11.0"),
+    ]
+    assert candidates(Conditions("unknown", GilMode.ON), world) == ()
+
+
 def test_the_nearest_triton_on_each_side_is_tried() -> None:
     others = tuple(environment("3.13t", version) for version in ("3.3.0", "3.3.1", "3.10.0", "3.11.0"))
     found = candidates(ALONE, World((HERE, *others)), ())
