@@ -6,6 +6,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 SM90 = GPUTarget("cuda", 90, 32)
+IS_3_2 = triton.__version__.startswith("3.2.")
 
 
 @triton.jit
@@ -48,12 +49,17 @@ def compile_for_sm90(kernel, types, constants, **options):
         The compiled kernel's `asm`: a mapping of `ttir`, `ptx`, `cubin` and others.
     """
     parts = {name: types.get(name, "constexpr").partition(":") for name in kernel.arg_names}
-    source = ASTSource(
-        kernel,
-        {name: part[0] for name, part in parts.items()},
-        constexprs=constants,
-        attrs={(i,): [["tt.divisibility", int(p[2])]] for i, p in enumerate(parts.values()) if p[2]},
-    )
+    multiples = {i: int(part[2]) for i, part in enumerate(parts.values()) if part[2]}
+    signature = {name: part[0] for name, part in parts.items()}
+    if IS_3_2:  # it has another form for what is known of the arguments, and constants are none of them
+        from triton.backends.compiler import AttrsDescriptor
+
+        known = {"arg_properties": {"tt.divisibility": list(multiples)}, "cls": "AttrsDescriptor"}
+        attrs = AttrsDescriptor.from_dict(known)
+        signature = {name: types[name].partition(":")[0] for name in kernel.arg_names if name in types}
+    else:
+        attrs = {(i,): [["tt.divisibility", multiple]] for i, multiple in multiples.items()}
+    source = ASTSource(kernel, signature, constants, attrs)
     return triton.compile(source, target=SM90, options=options).asm
 
 

@@ -93,14 +93,14 @@ def autotuned_kernel():
     return kernel
 
 
-def test_autotune_from_one_thread():
+def test_autotune_from_one_thread(autotuner):
     """The same calls as below, one after the other."""
     kernel = autotuned_kernel()
     for size in range(CALLS):
         kernel[(1,)](None, None, None, size)
 
 
-def test_autotune_from_threads(together):
+def test_autotune_from_threads(autotuner, together):
     """One autotuned kernel called from many threads at once."""
     kernel = autotuned_kernel()
 
@@ -128,7 +128,7 @@ def kernel(x_ptr, size, BLOCK: tl.constexpr):
 
 
 @pytest.fixture
-def modules(tmp_path, monkeypatch):
+def modules(autotuner, tmp_path, monkeypatch):
     """Names of modules that jit and autotune while they are imported.
 
     They bring a benchmark of their own, because without one the decorator of Triton 3.3 asks for a GPU.
