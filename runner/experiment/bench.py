@@ -11,18 +11,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.environment.environments import make_environment
-from runner.errors import TritonCompatError
+from runner.errors import DocumentError, TritonCompatError
 from runner.execution.cell import Rules, finished_result, run_cell
+from runner.execution.race import DOCUMENT as RACES
 from runner.experiment.checkout import Checkouts
 from runner.experiment.conditions import CACHE_VARIABLES, Cache, Conditions, found_caches, of_control, under
+from runner.experiment.dumps import dump_variables
 from runner.model.cell import CellKey
 from runner.model.document import hide_from_git
 from runner.model.plan import Plan, PlannedCell, PlannedEnvironment, plan_sha
+from runner.model.race import Races
 from runner.model.result import CellResult
 from runner.model.words import GilMode
 
 CONTROL = Path(__file__).with_name("control")
 CURES = Path(__file__).with_name("cures")
+DUMPED = "dumped"
 Say = Callable[[str], None]
 
 
@@ -52,12 +56,14 @@ class Run:
         folder: where it lies.
         env: variables that matter for it beside the plain environment.
         command: what was run, without the supervision.
+        races: what became of it in several threads at once, where that was asked for.
     """
 
     result: CellResult
     folder: Path
     env: dict[str, str]
     command: tuple[str, ...]
+    races: Races | None = None
 
 
 @dataclass
@@ -99,26 +105,33 @@ class Bench:
         conditions = Conditions(cell.environment, cell.key.gil, cache, alone=False)
         return self.run(cell, conditions, Selection(), 0)
 
-    def run(self, cell: PlannedCell, conditions: Conditions, selection: Selection, number: int) -> Run:
+    def run(
+        self, cell: PlannedCell, conditions: Conditions, selection: Selection, number: int, *, dumps: bool = False
+    ) -> Run:
         """Make run `number` of these conditions (from 0), or read it if it was made before.
+
+        With `dumps` it leaves what Triton's compiler worked on in `DUMPED` of its folder; no count may rest on it.
 
         Raises:
             UnavailableError: the environment, the checkout or the interpreter cannot be had.
         """
         python, root = self.python(conditions)
         environment = self.environment(conditions.environment)
-        folder = self._folder(cell, conditions, selection) / str(number)
+        folder = self._folder(cell, conditions, selection) / (f"{number}-{DUMPED}" if dumps else str(number))
         copies = {name: folder / "as-found" / name.lower() for name in self.found(cell)}
         variant = under(cell, conditions, {name: str(path.absolute()) for name, path in copies.items()})
         variant = variant.model_copy(update={"key": _key(environment, conditions)})
         if conditions.cure is not None:
             variant = _with_plugin(variant, conditions.cure.value)
+        if dumps:
+            variant = _with_variables(variant, dump_variables((folder / DUMPED).absolute()))
         rules = Rules(retry_suspects=False, only=selection.tests, files=selection.files)
         is_new = finished_result(folder, plan_sha(variant, environment)) is None
         with self._with_caches(cell, copies if conditions.cache is Cache.FOUND and is_new else {}, folder):
             result = self._run(variant, environment, python, root, folder, rules)
         env = _env(self, cell, variant, conditions)
-        return Run(result, folder, env, _command(variant, selection))
+        races = _races(folder) if conditions.threads else None
+        return Run(result, folder, env, _command(variant, selection), races)
 
     def control(self, cell: PlannedCell, parts: tuple[str, ...] | None, number: int) -> Run:
         """Make run `number` of the control in a cell's environment and GIL mode; `parts` None for all of it."""
@@ -232,6 +245,18 @@ def _key(environment: PlannedEnvironment, conditions: Conditions) -> CellKey:
         triton=environment.triton,
         torch=environment.torch,
     )
+
+
+def _with_variables(cell: PlannedCell, more: Mapping[str, str]) -> PlannedCell:
+    settings = cell.settings.model_copy(update={"env": {**cell.settings.env, **more}})
+    return cell.model_copy(update={"settings": settings})
+
+
+def _races(folder: Path) -> Races | None:
+    """None when no test came so far as to be raced."""
+    with contextlib.suppress(DocumentError):
+        return Races.read(folder / RACES)
+    return None
 
 
 def _with_plugin(cell: PlannedCell, plugin: str) -> PlannedCell:

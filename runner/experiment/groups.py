@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runner.evidence.observed import Observed, Observer, RootSeen
 from runner.evidence.root import RootKey
 from runner.evidence.signatures import Category, Rules
 from runner.model.contrast import Count
+from runner.model.race import Races
 from runner.model.result import CellResult, TestResult
 from runner.model.words import Outcome
 
@@ -24,12 +25,14 @@ class Group:
         categories: what its signature hints at, the most usual first; empty when it has none.
         test: id of the test (or file) that is run again.
         company: ids of the tests that ran before it in the same process, in their order; empty for the first.
+        threads: that ran the test at once when it failed; 0 for a failure of the ordinary run.
     """
 
     seen: RootSeen
     categories: tuple[Category, ...]
     test: str
     company: tuple[str, ...]
+    threads: int = 0
 
     @property
     def root(self) -> RootKey:
@@ -40,6 +43,13 @@ class Group:
     def is_file(self) -> bool:
         """It stands for a file that could not be collected, or for the session as a whole."""
         return "::" not in self.test
+
+
+def leads_to_compiler(group: Group) -> bool:
+    """Whether its signature leads to Triton's compiler or its tools, or the process died below Triton's frames."""
+    if group.categories:
+        return group.categories[0] in (Category.COMPILER, Category.TOOLCHAIN)
+    return bool(group.root.death) and any(frame.startswith("triton/") for frame in group.root.frames)
 
 
 def groups_of(result: CellResult, observed: Observed, rules: Rules) -> tuple[Group, ...]:
@@ -56,6 +66,12 @@ def groups_of(result: CellResult, observed: Observed, rules: Rules) -> tuple[Gro
         company = tuple(_before(result, chosen))
         found.append(Group(seen, rule.categories if rule else (), chosen.id, company))
     return tuple(sorted(found, key=lambda group: (-len(group.seen.tests), group.root.id)))
+
+
+def groups_of_races(races: Races, observed: Observed, rules: Rules) -> tuple[Group, ...]:
+    """The groups of a cell's races, from what was observed of `Races.as_result`; each test is raced by itself."""
+    groups = groups_of(races.as_result(), observed, rules)
+    return tuple(replace(group, company=(), threads=races.threads) for group in groups)
 
 
 def _always(observed: Observed, test: TestResult, root: str) -> bool:
@@ -96,3 +112,14 @@ def count_run(result: CellResult, observer: Observer, group: Group) -> tuple[Cou
     roots = [observed.roots[name].key for name in sorted(bad)]
     signatures = tuple(dict.fromkeys(key.signature for key in roots if key.signature))
     return Count(failed=int(shows), other=int(bool(bad) and not shows), total=total), signatures
+
+
+def count_races(races: Races | None, observer: Observer, group: Group) -> tuple[Count, tuple[str, ...]]:
+    """As `count_run`: all threads and rounds of one run are one attempt, which shows the root when any call does."""
+    test = next((one for one in races.tests if one.id == group.test), None) if races else None
+    if test is None or test.outcome in (Outcome.NOT_RUN, Outcome.SKIPPED):
+        return Count(failed=0, total=0), ()
+    roots = [observer.root(kind) for kind in test.kinds]
+    shows = any(root.id == group.root.id for root in roots)
+    signatures = tuple(dict.fromkeys(root.signature for root in roots if root.signature))
+    return Count(failed=int(shows), other=int(bool(roots) and not shows), total=1), signatures

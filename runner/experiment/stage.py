@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -10,15 +11,17 @@ from pathlib import Path
 from runner.errors import ExecutionError
 from runner.evidence.observed import Observed, Observer
 from runner.evidence.signatures import Category, Rules
-from runner.experiment.bench import Bench, Run, Selection, UnavailableError
+from runner.experiment.bench import DUMPED, Bench, Run, Selection, UnavailableError
 from runner.experiment.candidates import ALONE, TOGETHER, World, candidates
 from runner.experiment.conditions import Cache, Candidate, Conditions
-from runner.experiment.groups import Group, count_run, groups_of
+from runner.experiment.dumps import collect_dump
+from runner.experiment.groups import Group, count_races, count_run, groups_of, groups_of_races, leads_to_compiler
 from runner.experiment.parts import PARTS, counted, failing, from_other_cache
 from runner.experiment.procedure import LEAST_REPEATS, NONE, Start, find_start, is_left, next_run
 from runner.experiment.workarounds import workarounds
 from runner.model.contrast import Contrast, Contrasts, Count, FoundFailure, Side, Trial
 from runner.model.plan import PlannedCell, PlannedEnvironment
+from runner.model.race import Races
 from runner.model.result import CellResult
 from runner.model.words import Factor
 
@@ -33,22 +36,27 @@ class Known:
     Attributes:
         cells: by id, as planned.
         observed: by id, what was seen in them.
+        raced: by id, what was seen where several threads ran their tests at once.
         rules: the signatures by which it was read.
     """
 
     cells: Mapping[str, PlannedCell]
     observed: Mapping[str, Observed]
+    raced: Mapping[str, Observed]
     rules: Rules
 
     def answers(self, candidate: Candidate, cell: PlannedCell, group: Group) -> bool:
         """Whether a sibling cell shows the same root in the same test: then the factor is not needed for it."""
         after = candidate.after
-        if after.commit is not None or after.cache is not candidate.before.cache or after.cure is not None:
+        if (after.cache, after.threads) != (candidate.before.cache, candidate.before.threads):
             return False
+        if after.commit is not None or after.cure is not None:
+            return False
+        observed = self.raced if group.threads else self.observed
         for other in self.cells.values():
             if (other.environment, other.key.gil) != (after.environment, after.gil) or other is cell:
                 continue
-            seen = self.observed.get(other.key.id)
+            seen = observed.get(other.key.id)
             if _alike(other, cell) and seen is not None and group.root.id in seen.roots:
                 return group.test in seen.roots[group.root.id].tests
         return False
@@ -99,6 +107,7 @@ class Stage:
 
     Args:
         cell, result: the cell and what became of it.
+        races: what became of its tests in several threads at once, or None.
         known: what the other cells say.
         bench: makes the runs.
         world: what there is to change.
@@ -111,6 +120,7 @@ class Stage:
         self,
         cell: PlannedCell,
         result: CellResult,
+        races: Races | None = None,
         *,
         known: Known,
         bench: Bench,
@@ -119,10 +129,11 @@ class Stage:
         left: Callable[[], float],
         as_found: Mapping[str, str] | None = None,
     ) -> None:
-        self._cell, self._result = cell, result
+        self._cell, self._result, self._races = cell, result, races
         self._known, self._bench, self._world = known, bench, world
         self._rules = known.rules
         self._observer = Observer(known.rules)
+        self._race_observer = Observer(known.rules, raced=True)
         self._path, self._left = path, left
         self._as_found = as_found
         self._began = left()
@@ -135,6 +146,9 @@ class Stage:
         """Make all contrasts of the cell that the budget allows; what was made before is read, not made again."""
         observed = self._observer.observe(self._result)
         groups = groups_of(self._result, observed, self._rules)
+        if self._races is not None:
+            raced = self._race_observer.observe(self._races.as_result())
+            groups = (*groups, *groups_of_races(self._races, raced, self._rules))
         unfinished: list[str] = []
         is_certain = True
         if self._as_found is not None:
@@ -150,6 +164,7 @@ class Stage:
             self._control(unfinished, often=not is_certain)
             self._control_of_caches(groups)
             self._cures(groups)
+            self._dumps(groups)
         self._write(unfinished=tuple(dict.fromkeys(unfinished)))
         return self._document
 
@@ -172,7 +187,7 @@ class Stage:
             return False
         self._starts[group.root.id] = start
         if with_control:
-            self._control(unfinished, often=not start.certain)
+            self._control(unfinished, often=not start.certain or bool(group.threads))
         plan = candidates(start.conditions, self._world, group.categories)
         answered = frozenset(one for one in plan if self._known.answers(one, self._cell, group))
         while True:
@@ -190,11 +205,11 @@ class Stage:
             self._keep(group, start, plan, seen)
         unfinished += [f"{group.root.id}: {why}" for why in dict.fromkeys(self._impossible.values())]
         self._keep(group, start, plan, seen)
-        return start.certain
+        return start.certain and not group.threads
 
     def _find_start(self, group: Group, seen: dict[Conditions, _Seen]) -> Start | None:
         cache = Cache.FRESH if self._as_found is None else Cache.FOUND
-        alone = Conditions(self._cell.environment, self._cell.key.gil, cache)
+        alone = Conditions(self._cell.environment, self._cell.key.gil, cache, threads=group.threads)
         while self._left() > 0:
             counts = {conditions: one.count for conditions, one in seen.items()}
             has_company = bool(group.company) or group.test.startswith("<")
@@ -217,7 +232,10 @@ class Stage:
             if not one.runs:
                 del seen[conditions]
             return
-        count, signatures = count_run(run.result, self._observer, group)
+        if group.threads:
+            count, signatures = count_races(run.races, self._race_observer, group)
+        else:
+            count, signatures = count_run(run.result, self._observer, group)
         one.add(run, count, signatures)
         if not count.total:  # skipped, or gone: it says nothing there, however often it is asked
             self._impossible[conditions] = f"{_words(conditions)}: the test was skipped or not found"
@@ -294,7 +312,7 @@ class Stage:
 
     def _filler(self) -> PlannedEnvironment | None:
         """An environment with the same Triton and another Python; the other build of the same version first."""
-        mine = self._bench.environment(self._cell.environment)
+        mine = self._world.get(self._cell.environment)
         others = [
             one
             for one in self._world.environments
@@ -310,6 +328,20 @@ class Stage:
             mine = [one for one in self._document.contrasts if one.root == group.root.id]
             trials += workarounds(group, mine, self._starts[group.root.id].conditions, self._by_running(group))
         self._write(workarounds=tuple(trials))
+
+    def _dumps(self, groups: tuple[Group, ...]) -> None:
+        """What the compiler worked on, from one more run of what it failed on."""
+        made = []
+        for group in groups:
+            start = self._starts.get(group.root.id)
+            if start is None or not leads_to_compiler(group) or self._left() <= 0:
+                continue
+            self._bench.say(f"{self._cell.key.id}: {group.test} once more, for the compiler's IR")
+            with contextlib.suppress(UnavailableError, ExecutionError):
+                run = self._bench.run(self._cell, start.conditions, _selection(group, start.conditions), 0, dumps=True)
+                target = self._path.parent / "dumps" / group.root.id
+                made.append(collect_dump(run.folder / DUMPED, target, root=group.root.id, test=group.test))
+        self._write(dumps=tuple(one for one in made if one is not None))
 
     def _by_running(self, group: Group) -> Callable[[Conditions, int], Side | None]:
         """Runs a group's test with a workaround in place."""
@@ -355,8 +387,10 @@ def _selection(group: Group, conditions: Conditions) -> Selection:
 
 def _words(conditions: Conditions) -> str:
     where = "alone" if conditions.alone else "after the others"
+    threads = f", {conditions.threads} thread{'' if conditions.threads == 1 else 's'}" if conditions.threads else ""
     cure = f", {conditions.cure.value.replace('_', ' ')}" if conditions.cure else ""
     commit = f", commit {conditions.commit[:12]}" if conditions.commit else ""
     return (
-        f"{where} in {conditions.environment}, GIL {conditions.gil.value}, cache {conditions.cache.value}{commit}{cure}"
+        f"{where} in {conditions.environment}, GIL {conditions.gil.value}, cache {conditions.cache.value}"
+        f"{threads}{commit}{cure}"
     )

@@ -162,6 +162,25 @@ class FoundFailure(Value):
     directory: str
 
 
+class Dump(Value):
+    """What Triton's compiler worked on when it failed; the files lie in `dumps/ROOT/` beside contrasts.json.
+
+    Attributes:
+        root: id of the failures' root.
+        test: node id of the test that was run for it.
+        reproducer: name of the MLIR reproducer, the module before the stage that failed with the passes of that stage;
+            None when no stage of MLIR was begun.
+        stages: names of the kernel's IR after each stage that came to an end, in their order.
+        left_out: what was too large, as sentences.
+    """
+
+    root: str
+    test: str
+    reproducer: str | None = None
+    stages: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
 class Contrasts(Document):
     """Everything that was found out about one cell's failures.
 
@@ -171,6 +190,7 @@ class Contrasts(Document):
         control: the control suite in the cell's own environment; empty when it was not run.
         workarounds: see `Trial`.
         found: what failed with the user's own cache directory, when the user asked for that; see `FoundFailure`.
+        dumps: see `Dump`; for failures that lead to the compiler or its tools.
         spent_seconds: wall time of the experiments so far.
         unfinished: what the budget did not allow, as sentences; empty when all was done.
     """
@@ -182,5 +202,6 @@ class Contrasts(Document):
     control: tuple[ControlPart, ...] = ()
     workarounds: tuple[Trial, ...] = ()
     found: tuple[FoundFailure, ...] = ()
+    dumps: tuple[Dump, ...] = ()
     spent_seconds: float = 0.0
     unfinished: tuple[str, ...] = ()
