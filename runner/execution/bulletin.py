@@ -56,8 +56,9 @@ class Bulletin:
     def tell(self, *, force: bool = False) -> None:
         """Tell how things stand; without `force` only if the last time was long enough ago, else when it is `due`."""
         now = time.monotonic()
-        if not force and now - self._told < PROGRESS_SECONDS:
-            self.due = self._told + PROGRESS_SECONDS
+        next_time = self._told + PROGRESS_SECONDS
+        if not force and now < next_time:
+            self.due = next_time
             return
         self._told = now
         part, ledger = self.part(), self.ledger
