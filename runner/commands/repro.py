@@ -11,6 +11,7 @@ from runner.experiment.bench import CONTROL
 from runner.model.contrast import Contrasts
 from runner.model.document import write_whole
 from runner.model.verdict import Finding, Verdict
+from runner.report.compiler_files import FOLDER
 from runner.report.repro import Case, file_name, headline, script, upstream_report
 
 _CONTROL_FILES = ("conftest.py", "control_kernels.py", "libcuda.c", "pytest.ini", "test_control.py")
@@ -27,6 +28,12 @@ def run(options: argparse.Namespace) -> int:
     (folder / "reproduce.sh").chmod(0o755)
     print(text, end="")
     print(f"# This script: {folder / 'reproduce.sh'}")
+    if case.dump is not None:
+        shutil.rmtree(folder / FOLDER, ignore_errors=True)
+        shutil.copytree(
+            contrasts_file(options.out, case.cell.key.id).parent / "dumps" / case.dump.root, folder / FOLDER
+        )
+        print(f"# What the compiler worked on: {folder / FOLDER}")
     if case.is_upstream:
         write_whole(folder / "report.md", upstream_report(case))
         if case.shown_by:

@@ -19,6 +19,8 @@ STAGES = (".ttir", ".ttgir", ".llir", ".ptx")
 MOST_BYTES = 2 * 1024 * 1024
 """Of one file; a larger one is left out, and it is said."""
 _QUOTED_PATH = re.compile(r'"(?P<path>/[^"\n]{1,4096})"')
+_ARCHITECTURE = re.compile(r"\bcuda:(\d{2,3})\b")
+_WARPS = re.compile(r'num-warps"?\s?=\s?(\d{1,2})\b')
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -59,13 +61,21 @@ def collect_dump(folder: Path, target: Path, *, root: str, test: str) -> Dump | 
     names = sorted(path.name for path in target.glob("*")) if target.is_dir() else []
     if not names and not left_out:
         return None
+    said = "\n".join((target / name).read_text(encoding="utf-8") for name in names)
     return Dump(
         root=root,
         test=test,
         reproducer=next((name for name in names if name.endswith(".mlir")), None),
         stages=tuple(name for stage in STAGES for name in names if name.endswith(stage)),
+        architecture=_number(_ARCHITECTURE, said),
+        warps=_number(_WARPS, said),
         left_out=tuple(left_out),
     )
+
+
+def _number(pattern: re.Pattern[str], text: str) -> int | None:
+    match = pattern.search(text)
+    return int(match[1]) if match else None
 
 
 def _age(path: Path) -> int:

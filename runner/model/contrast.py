@@ -171,6 +171,7 @@ class Dump(Value):
         reproducer: name of the MLIR reproducer, the module before the stage that failed with the passes of that stage;
             None when no stage of MLIR was begun.
         stages: names of the kernel's IR after each stage that came to an end, in their order.
+        architecture, warps: what the kernel was compiled for (90 is SM90), and its warps, where a file says so.
         left_out: what was too large, as sentences.
     """
 
@@ -178,6 +179,8 @@ class Dump(Value):
     test: str
     reproducer: str | None = None
     stages: tuple[str, ...] = ()
+    architecture: int | None = None
+    warps: int | None = None
     left_out: tuple[str, ...] = ()
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from runner.model.cell import PythonBuild
-from runner.model.contrast import Contrast, Contrasts, ControlPart, FoundFailure
+from runner.model.contrast import Contrast, Contrasts, ControlPart, Dump, FoundFailure
 from runner.model.plan import Plan, PlannedCell, PlannedEnvironment
 from runner.model.result import Attempt, CellResult, ObservedEnvironment
 from runner.model.verdict import Evidence, Finding
 from runner.model.words import Cause, Confidence, GilMode
+from runner.report.compiler_files import compiler_files
 from runner.report.escape import code, fenced, line, prose
 from runner.report.shell import command, comment, word
 
@@ -48,6 +49,12 @@ class Case:
         """What the cell shows with the user's own cache alone, if the finding is about that."""
         found = self.contrasts.found if self.contrasts else ()
         return next((one for one in found if self.finding.id.endswith(one.root)), None)
+
+    @property
+    def dump(self) -> Dump | None:
+        """What Triton's compiler worked on when it failed, where it was kept."""
+        made = self.contrasts.dumps if self.contrasts else ()
+        return next((one for one in made if self.finding.id.endswith(one.root)), None)
 
     @property
     def mine(self) -> tuple[Contrast, ...]:
@@ -194,6 +201,8 @@ def _report(case: Case) -> Iterator[str]:
         )
         yield ""
     yield from _minimal(case)
+    if case.dump is not None:
+        yield from compiler_files(case.dump)
     yield "## What was changed, one factor at a time"
     yield ""
     contrasts = [one for one in finding.evidence if one.kind == "contrast" and not _rules_out(one)]

@@ -29,7 +29,7 @@ def test_the_stage_and_the_kernel_that_failed_are_kept(tmp_path: Path) -> None:
         ("reproducer.mlir.make_ttir.repro.mlir", "early"),
         ("stages/AAA/first.ttir", "other kernel"),
         ("stages/BBB/second.ttir", "ir"),
-        ("stages/BBB/second.ttgir", "gpu ir"),
+        ("stages/BBB/second.ttgir", 'module attributes {"ttg.num-warps" = 8 : i32, ttg.target = "cuda:90"} {}'),
         ("stages/BBB/second.cubin", "no text"),
         ("reproducer.mlir.make_llir.repro.mlir", "late"),
     )
@@ -37,6 +37,7 @@ def test_the_stage_and_the_kernel_that_failed_are_kept(tmp_path: Path) -> None:
     assert found is not None
     assert found.reproducer == "reproducer.mlir.make_llir.repro.mlir"
     assert found.stages == ("second.ttir", "second.ttgir")
+    assert (found.architecture, found.warps) == (90, 8)
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == sorted((found.reproducer, *found.stages))
     assert (tmp_path / "kept" / found.reproducer).read_text() == "late"
     assert not (tmp_path / "left").exists()
