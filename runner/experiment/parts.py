@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from runner.evidence.observed import Observer
 from runner.experiment.bench import Run
 from runner.model.contrast import ControlPart, Count
-from runner.model.result import Attempt, CellResult
+from runner.model.result import Attempt, CellResult, TestResult
 from runner.model.words import Outcome
 
 OTHER_CACHE = "test_driver_helper_from_cache_of_other_python"
@@ -72,6 +72,23 @@ def name_of(part: str) -> str:
 def failing(result: CellResult) -> tuple[str, ...]:
     """Names of the parts that went wrong in a run of the control, in their order."""
     return tuple(test.id.split("::")[-1] for test in result.tests if test.outcome.is_bad and "::" in test.id)
+
+
+def telling(result: CellResult, observer: Observer, signatures: Collection[str]) -> tuple[str, ...]:
+    """Names of the parts that went wrong, without those whose known signature is none of these: they clear nothing.
+
+    Args:
+        result: of the control.
+        observer: reads roots.
+        signatures: of the failures that are looked into.
+    """
+    named = {test.id.split("::")[-1]: test for test in result.tests}
+    return tuple(name for name in failing(result) if _tells(named[name], observer, signatures))
+
+
+def _tells(test: TestResult, observer: Observer, signatures: Collection[str]) -> bool:
+    found = {observer.root(attempt).signature for attempt in test.attempts if attempt.outcome.is_bad}
+    return not found or "" in found or not found.isdisjoint(signatures)
 
 
 def counted(runs: Sequence[Run], observer: Observer) -> tuple[ControlPart, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from runner.experiment.candidates import ALONE, TOGETHER, World, candidates
 from runner.experiment.conditions import Cache, Candidate, Conditions
 from runner.experiment.dumps import collect_dump
 from runner.experiment.groups import Group, count_races, count_run, groups_of, groups_of_races, leads_to_compiler
-from runner.experiment.parts import PARTS, counted, failing, from_other_cache
+from runner.experiment.parts import PARTS, counted, from_other_cache, telling
 from runner.experiment.procedure import LEAST_REPEATS, NONE, Start, find_start, is_left, next_run
 from runner.experiment.workarounds import workarounds
 from runner.model.contrast import Contrast, Contrasts, Count, FoundFailure, Side, Trial
@@ -141,6 +141,7 @@ class Stage:
         self._controls: list[Run] = []
         self._impossible: dict[Conditions, str] = {}
         self._starts: dict[str, Start] = {}
+        self._signatures: frozenset[str] = frozenset()
 
     def run(self) -> Contrasts:
         """Make all contrasts of the cell that the budget allows; what was made before is read, not made again."""
@@ -151,6 +152,7 @@ class Stage:
             groups = (*groups, *groups_of_races(self._races, raced, self._rules))
         unfinished: list[str] = []
         is_certain = True
+        self._signatures = frozenset(group.root.signature for group in groups)
         if self._as_found is not None:
             self._write(found=tuple(self._found(group) for group in groups))
         for number, group in enumerate(groups):
@@ -281,7 +283,8 @@ class Stage:
             if not self._controls:
                 self._bench.say(f"{self._cell.key.id}: the control, Triton alone")
                 self._controls.append(self._bench.control(self._cell, None, 0))
-            again = _again(self._controls[0].result, often=often)
+            failed = telling(self._controls[0].result, self._observer, self._signatures)
+            again = _again(failed, often=often)
             while again and len(self._controls) < CONTROL_RUNS:
                 if self._left() <= 0:
                     unfinished.append(f"the control was run {len(self._controls)} times: the budget was spent")
@@ -365,9 +368,9 @@ def _certain(count: Count) -> bool:
     return 0 < count.failed == count.total
 
 
-def _again(result: CellResult, *, often: bool) -> tuple[str, ...]:
+def _again(failed: Iterable[str], *, often: bool) -> tuple[str, ...]:
     """Parts of the control that are worth repeating, each with its part for one thread."""
-    names = set(failing(result))
+    names = set(failed)
     if often:
         names |= {name for name, part in PARTS.items() if part.threads > 1}
     names |= {single for name in names if name in PARTS and (single := PARTS[name].single)}
