@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 from runner.model.contrast import Contrasts
 from runner.model.plan import Plan
 from runner.model.verdict import Finding, Verdict
+from tests.integration.experiment.table import TABLE, Table
 
 PROJECTS = Path(__file__).parents[2] / "projects"
 
@@ -27,12 +29,17 @@ class Matrix:
     def out(self) -> Path:
         return self.folder / ".triton-compat"
 
-    def call(self, *words: str, may_end_with: tuple[int, ...] = (0,)) -> str:
-        """Run one command; its standard output."""
+    def call(self, *words: str, may_end_with: tuple[int, ...] = (0,), **variables: str) -> str:
+        """Run one command, with these environment variables; its standard output."""
         command = [sys.executable, "-m", "runner", *words]
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+        environ = {**os.environ, **variables}
+        done = subprocess.run(command, cwd=self.folder, env=environ, capture_output=True, text=True, check=False)
         assert done.returncode in may_end_with, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
+
+    def experiment_within_the_plan(self) -> None:
+        """The experiments, with the releases of Triton that the plan has: others depend on what a machine has kept."""
+        self.call("experiment", "--offline", UV_DEFAULT_INDEX="http://127.0.0.1:9/simple")
 
     def run(self) -> None:
         """Plan and every cell."""
@@ -66,3 +73,18 @@ def matrix(tmp_path: Path) -> Callable[[str], Matrix]:
         return Matrix(tmp_path)
 
     return make
+
+
+@pytest.fixture
+def table(pytestconfig: pytest.Config) -> Table:
+    """Where a test says what it planted and what was found."""
+    return pytestconfig.stash.setdefault(TABLE, Table())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the one table of this folder."""
+    made = config.stash.get(TABLE, None)
+    if made is not None and made.rows:
+        terminalreporter.section("planted causes")
+        for row in made.lines():
+            terminalreporter.write_line(row)

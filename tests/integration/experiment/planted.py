@@ -1,236 +1,128 @@
-"""Causes that are planted: each a small file of tests, where it fails, and what must be found."""
+"""Causes that are planted: small projects in tests/projects/planted, what is wrong with each, what must be found."""
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 from runner.model.words import Cause
+from tests.stubs.machine import HERE, StubMachine, compile_stubs
+
+PROJECTS = Path(__file__).parents[2] / "projects" / "planted"
+PTXAS = ".triton-compat/environments/py3.12-triton3.3.1/lib/python3.12/site-packages/nvidia/cuda_nvcc/bin/ptxas"
 
 
 @dataclass(frozen=True)
 class Planted:
-    """A cause that is planted.
+    """A cause that is planted in a file of tests, of which `test_planted` fails.
 
     Attributes:
-        name: of the file, `test_NAME.py`; its test that fails is `test_planted`.
-        source: of the file.
-        cause: that must be found; `unexplained` may be found instead where the evidence cannot suffice.
+        file: its name without `test_` and `.py`.
+        cause: that must be found.
+        may_stay_open: the evidence that can be had does not suffice, so that nothing may be found instead.
+    """
+
+    file: str
+    cause: Cause
+    may_stay_open: bool = False
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder of tests/projects/planted: a matrix file and tests.
+
+    Attributes:
+        name: of the folder.
+        planted: its files.
+        driver: what the stub of the driver says of itself, where that matters: release and version of CUDA.
     """
 
     name: str
-    source: str
-    cause: Cause
+    planted: tuple[Planted, ...]
+    driver: str | None = None
+
+    def copy_to(self, folder: Path) -> StubMachine:
+        """Copy it to where it is run, its matrix file with the paths that are known there alone.
+
+        Returns:
+            The machine that stubs play for projects that ask for one.
+        """
+        shutil.copytree(PROJECTS / self.name, folder, dirs_exist_ok=True)
+        shutil.copy(HERE / "kernels.py", folder / "tests")
+        more = (f"driver {self.driver}",) if self.driver else ()
+        machine = StubMachine(compile_stubs(folder), folder / "machine", more=more)
+        machine.write()
+        matrix = folder / "matrix.yml"
+        text = matrix.read_text()
+        for name, path in (("stubs", machine.libraries), ("machine", machine.path), ("ptxas", folder / PTXAS)):
+            text = text.replace(f"{{{name}}}", str(path))
+        matrix.write_text(text)
+        return machine
 
 
 PLANTED = (
-    Planted(
-        "counts_without_a_lock",
-        """
-import sys, threading
-total = 0
-def test_planted():
-    global total
-    total = 0
-    start = threading.Barrier(4)
-    def add():
-        global total
-        start.wait()
-        for _ in range(50_000):
-            total += 1
-    threads = [threading.Thread(target=add) for _ in range(4)]
-    [t.start() for t in threads]; [t.join() for t in threads]
-    assert total == 200_000, "counts were lost"
-""",
-        Cause.PROJECT,
+    Project(
+        "pythons",
+        (
+            Planted("counts_without_a_lock", Cause.PROJECT),
+            Planted("reads_the_layout_of_objects", Cause.PYTHON_ABI),
+            Planted("needs_python_3_13", Cause.PYTHON_ABI),
+            Planted("module_that_3_13_removed", Cause.PYTHON_ABI),
+        ),
     ),
-    Planted(
-        "needs_the_gil_flag",
-        """
-import sys
-def test_planted():
-    assert getattr(sys, "_is_gil_enabled", lambda: True)(), "this needs the GIL"
-""",
-        Cause.PROJECT,
+    Project(
+        "compilers",
+        (
+            Planted("double_to_bfloat16", Cause.COMPILER),
+            Planted("scan_beside_dot", Cause.COMPILER),
+            Planted("loop_that_a_branch_starts", Cause.COMPILER),
+            Planted("gather_of_few", Cause.COMPILER),
+            Planted("sum_of_products", Cause.COMPILER, may_stay_open=True),  # no release compiles it
+            Planted("loop_that_is_specialized", Cause.TRITON_VERSION),
+            Planted("api_that_went", Cause.TRITON_VERSION),
+            Planted("api_that_came", Cause.TRITON_VERSION),
+        ),
     ),
-    Planted(
-        "reads_the_layout_of_objects",
-        """
-import sysconfig, ctypes
-def test_planted():
-    value = ctypes.c_ssize_t.from_address(id(object) + 0)
-    assert not sysconfig.get_config_var("Py_GIL_DISABLED"), "objects begin with another field in this build"
-""",
-        Cause.PYTHON_ABI,
+    Project(
+        "everyday",
+        (
+            Planted("plain_mistake", Cause.PROJECT),
+            Planted("wrong_type", Cause.PROJECT),
+            Planted("import_that_is_misspelt", Cause.PROJECT, may_stay_open=True),  # reads like a package that lacks
+            Planted("order", Cause.PROJECT),
+            Planted("segfault_of_its_own", Cause.PROJECT),
+            Planted("exits", Cause.PROJECT),
+            Planted("assembly_that_is_wrong", Cause.PROJECT, may_stay_open=True),  # the PTX may as well be Triton's
+            Planted("too_much_shared_memory", Cause.RESOURCE),
+            Planted("another_text_every_time", Cause.UNEXPLAINED),
+        ),
     ),
-    Planted(
-        "only_on_3_12",
-        """
-import sys
-def test_planted():
-    assert sys.version_info[:2] != (3, 12), "typing changed"
-""",
-        Cause.PYTHON_ABI,
+    Project(
+        "threads",
+        (
+            Planted("one_time_in_five", Cause.FLAKY),
+            Planted("autotuner_race", Cause.THREAD_SAFETY),
+        ),
     ),
-    Planted(
-        "api_that_went",
-        """
-def test_planted():
-    import triton.language as tl
-    assert tl._experimental_make_tensor_descriptor is not None
-""",
-        Cause.TRITON_VERSION,
+    Project(
+        "hangs",
+        (
+            Planted("locks_in_both_orders", Cause.PROJECT),
+            Planted("waits_for_a_count", Cause.PROJECT),
+        ),
     ),
-    Planted(
-        "api_that_came",
-        """
-def test_planted():
-    import triton.language as tl
-    assert tl.make_tensor_descriptor is not None
-""",
-        Cause.TRITON_VERSION,
+    Project(
+        "bare",
+        (
+            Planted("no_c_compiler", Cause.ENVIRONMENT),
+            Planted("library_that_lacks", Cause.ENVIRONMENT),
+            Planted("package_that_lacks", Cause.ENVIRONMENT, may_stay_open=True),  # reads like a misspelt name
+            Planted("more_memory_than_allowed", Cause.RESOURCE),
+        ),
     ),
-    Planted(
-        "plain_mistake",
-        """
-def test_planted():
-    assert sum([1, 2]) == 4
-""",
-        Cause.PROJECT,
-    ),
-    Planted(
-        "wrong_type",
-        """
-def scale(x): return x * None
-def test_planted():
-    assert scale(2) == 4
-""",
-        Cause.PROJECT,
-    ),
-    Planted(
-        "import_that_is_misspelt",
-        """
-import jsonn
-def test_planted(): ...
-""",
-        Cause.PROJECT,
-    ),
-    Planted(
-        "order",
-        """
-state = []
-def test_leaves_something_behind():
-    state.append(1)
-def test_planted():
-    assert not state, "somebody was here before"
-""",
-        Cause.PROJECT,
-    ),
-    Planted(
-        "flaky_one_in_three",
-        """
-import os
-def test_planted():
-    assert os.urandom(1)[0] % 3, "bad luck"
-""",
-        Cause.FLAKY,
-    ),
-    Planted(
-        "another_text_every_time",
-        """
-import os
-def test_planted():
-    raise RuntimeError("".join(chr(97 + b % 26) for b in os.urandom(12)))
-""",
-        Cause.UNEXPLAINED,
-    ),
-    Planted(
-        "no_c_compiler",
-        """
-def test_planted(monkeypatch, tmp_path):
-    from triton.runtime.build import _build
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CC", raising=False)
-    source = tmp_path / "main.c"
-    source.write_text("int main;")
-    try:
-        _build("main", str(source), str(tmp_path), [], [], [])
-    except TypeError:
-        _build("main", str(source), str(tmp_path), [], [], [], [])
-""",
-        Cause.ENVIRONMENT,
-    ),
-    Planted(
-        "shared_memory",
-        """
-def test_planted():
-    from triton.runtime.errors import OutOfResources
-    raise OutOfResources(262144, 232448, "shared memory")
-""",
-        Cause.RESOURCE,
-    ),
-    Planted(
-        "kernel_image",
-        """
-def test_planted():
-    raise RuntimeError("Triton Error [CUDA]: no kernel image is available for execution on the device")
-""",
-        Cause.DRIVER,
-    ),
-    Planted(
-        "forks_after_cuda",
-        """
-def test_planted():
-    raise RuntimeError("Cannot re-initialize CUDA in forked subprocess. Use the 'spawn' start method")
-""",
-        Cause.PROJECT,
-    ),
-    Planted(
-        "segfault_of_its_own",
-        """
-import ctypes
-def test_planted():
-    ctypes.string_at(0)
-""",
-        Cause.PROJECT,
-    ),
-    Planted(
-        "exits",
-        """
-import os
-def test_planted():
-    os._exit(3)
-""",
-        Cause.PROJECT,
-    ),
-    Planted(
-        "autotuner_race",
-        """
-import threading
-def test_planted():
-    import triton, triton.language as tl
-    waiting = threading.Event()
-    def benchmark(call, quantiles=None, **_):
-        waiting.wait(0.001)
-        return [1.0, 1.0, 1.0]
-    @triton.jit
-    def kernel(x_ptr, size, BLOCK: tl.constexpr):
-        tl.store(x_ptr, size)
-    configs = [triton.Config({"BLOCK": 32 << i}) for i in range(3)]
-    tuned = triton.autotune(configs, key=["size"], do_bench=benchmark)(kernel)
-    kernel.run = lambda *_, **__: None
-    start, errors = threading.Barrier(8), []
-    def call(index):
-        start.wait()
-        try:
-            for size in range(8):
-                tuned[(1,)](None, 100 * index + size)
-        except Exception as error:
-            errors.append(error)
-    threads = [threading.Thread(target=call, args=(i,)) for i in range(8)]
-    [t.start() for t in threads]; [t.join() for t in threads]
-    if errors:
-        raise errors[0]
-""",
-        Cause.THREAD_SAFETY,
-    ),
+    Project("old_ptxas", (Planted("older_than_the_gpu", Cause.TOOLCHAIN),)),
+    Project("old_driver", (Planted("older_than_the_runtime", Cause.DRIVER),), driver="470.57.02 11040"),
+    Project("kernels_that_stray", (Planted("illegal_address", Cause.PROJECT),)),
+    Project("broken_gpu", (Planted("off_the_bus", Cause.INFRA),)),
 )

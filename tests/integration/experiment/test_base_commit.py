@@ -9,6 +9,7 @@ import pytest
 
 from runner.model.words import Cause, Confidence, Factor
 from tests.integration.experiment.conftest import Matrix, finding_of, said
+from tests.integration.experiment.table import Table
 
 pytestmark = [pytest.mark.interpreters, pytest.mark.network]
 MATRIX = """
@@ -40,7 +41,7 @@ def git(run: Matrix, *words: str) -> str:
     return subprocess.run(command, cwd=run.folder, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def test_the_base_commit_tells_a_regression_from_what_was_there(matrix: Callable[[str], Matrix]) -> None:
+def test_the_base_commit_tells_a_regression_from_what_was_there(matrix: Callable[[str], Matrix], table: Table) -> None:
     run = matrix(MATRIX)
     package = run.folder / "lib" / "adder" / "__init__.py"
     for path, text in (
@@ -62,6 +63,8 @@ def test_the_base_commit_tells_a_regression_from_what_was_there(matrix: Callable
     run.call("experiment", "--offline", "--base", "HEAD~1")
     verdict = run.judge()
     regression, old = finding_of(verdict, "test_adds"), finding_of(verdict, "test_was_always_wrong")
+    table.add("brought_by_the_change", Cause.REGRESSION, [regression])
+    table.add("on_the_base_commit_too", Cause.PRE_EXISTING, [old])
     assert (regression.cause, regression.confidence) == (Cause.REGRESSION, Confidence.PROVEN)
     assert (old.cause, old.confidence) == (Cause.PRE_EXISTING, Confidence.PROVEN)
     assert "this change is ruled out as the cause" in said(old)

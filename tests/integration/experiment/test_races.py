@@ -9,6 +9,7 @@ import pytest
 
 from runner.model.words import Cause, Confidence
 from tests.integration.experiment.conftest import PROJECTS, Matrix, finding_of, said
+from tests.integration.experiment.table import Table
 
 pytestmark = [pytest.mark.interpreters, pytest.mark.network, pytest.mark.experiments]
 MATRIX = """
@@ -23,11 +24,12 @@ limits: {{test: 60s}}
 """
 
 
-def test_the_autotuners_race_is_tritons_with_the_gil_and_without(matrix: Callable[[str], Matrix]) -> None:
+def test_the_autotuners_race_is_tritons_with_the_gil_and_without(matrix: Callable[[str], Matrix], table: Table) -> None:
     run = matrix(MATRIX.format(project=PROJECTS / "autotuner_race"))
     run.run()
     run.call("experiment", "--offline")
     finding = finding_of(run.judge(), "test_threads_share_one_kernel")
+    table.add("autotuner_race_of_a_project", Cause.THREAD_SAFETY, [finding])
     assert finding.cause is Cause.THREAD_SAFETY
     assert finding.confidence is Confidence.PROVEN
     text = said(finding)
@@ -48,12 +50,14 @@ def test_the_autotuners_race_is_tritons_with_the_gil_and_without(matrix: Callabl
     ]
 
 
-def test_a_race_of_the_projects_own_is_the_projects(matrix: Callable[[str], Matrix]) -> None:
+def test_a_race_of_the_projects_own_is_the_projects(matrix: Callable[[str], Matrix], table: Table) -> None:
     run = matrix(MATRIX.format(project=PROJECTS / "own_race"))
     run.run()
     run.call("experiment", "--offline")
     verdict = run.judge()
     lost, evicted = finding_of(verdict, "count_every_use"), finding_of(verdict, "get_kernels")
+    table.add("own_race_without_the_gil", Cause.PROJECT, [lost])
+    table.add("own_race_in_both_modes", Cause.PROJECT, [evicted])
     assert (lost.cause, evicted.cause) == (Cause.PROJECT, Cause.PROJECT)
     assert lost.confidence is evicted.confidence is Confidence.LIKELY
     # On a busy machine a count is sometimes not lost, so that the counts may make it likely instead of proven.

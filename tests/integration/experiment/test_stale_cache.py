@@ -13,6 +13,7 @@ import pytest
 from runner.model.contrast import Contrast
 from runner.model.words import Cause, Confidence, Factor
 from tests.integration.experiment.conftest import PROJECTS, Matrix, said
+from tests.integration.experiment.table import Table
 
 pytestmark = [pytest.mark.interpreters, pytest.mark.network]
 MATRIX = """
@@ -41,7 +42,9 @@ def contents(cache: Path) -> dict[str, bytes]:
     return {str(path.relative_to(cache)): path.read_bytes() for path in cache.rglob("*") if path.is_file()}
 
 
-def test_the_cache_is_the_cause_and_the_gil_is_ruled_out(matrix: Callable[[str], Matrix], tmp_path: Path) -> None:
+def test_the_cache_is_the_cause_and_the_gil_is_ruled_out(
+    matrix: Callable[[str], Matrix], tmp_path: Path, table: Table
+) -> None:
     run = matrix(MATRIX.format(triton="3.3.1", project=PROJECTS / "stale_cache"))
     run.run()
     cache = tmp_path / "users-cache"
@@ -50,6 +53,7 @@ def test_the_cache_is_the_cause_and_the_gil_is_ruled_out(matrix: Callable[[str],
     assert contents(cache) == before, "the user's directory was changed"
 
     verdict = run.judge()
+    table.add("cache_of_another_python", Cause.STALE_CACHE, verdict.findings)
     (finding,) = verdict.findings
     assert finding.cause is Cause.STALE_CACHE
     assert finding.confidence is Confidence.PROVEN
@@ -83,12 +87,14 @@ def test_the_cache_is_the_cause_and_the_gil_is_ruled_out(matrix: Callable[[str],
 
 
 def test_from_the_release_on_that_names_the_abi_there_is_nothing_to_find(
-    matrix: Callable[[str], Matrix], tmp_path: Path
+    matrix: Callable[[str], Matrix], tmp_path: Path, table: Table
 ) -> None:
     run = matrix(MATRIX.format(triton="3.7.0", project=PROJECTS / "stale_cache"))
     run.run()
     fill(run, "py3.13-triton3.7.0", tmp_path / "users-cache")
     assert "nothing to look into" in run.call("experiment", "--cache", str(tmp_path / "users-cache"))
     verdict = run.judge()
+    found = "; ".join(one.cause.value for one in verdict.findings) or "nothing"
+    table.note("cache_that_names_the_abi", "nothing", found, right=not verdict.findings)
     assert verdict.findings == ()
     assert verdict.notes == ()

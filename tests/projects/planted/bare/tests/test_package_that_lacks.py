@@ -1,0 +1,5 @@
+import einops
+
+
+def test_planted():
+    assert einops

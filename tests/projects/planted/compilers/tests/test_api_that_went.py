@@ -1,0 +1,4 @@
+def test_planted():
+    from triton.compiler.compiler import AttrsDescriptor
+
+    assert AttrsDescriptor

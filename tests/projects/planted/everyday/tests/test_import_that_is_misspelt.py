@@ -1,0 +1,5 @@
+import jsonn
+
+
+def test_planted():
+    assert jsonn

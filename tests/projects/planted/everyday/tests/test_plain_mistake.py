@@ -1,0 +1,2 @@
+def test_planted():
+    assert sum([1, 2]) == 4

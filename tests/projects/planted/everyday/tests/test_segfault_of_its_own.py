@@ -1,0 +1,5 @@
+import ctypes
+
+
+def test_planted():
+    ctypes.string_at(0)

@@ -1,0 +1,6 @@
+def scale(x):
+    return x * None
+
+
+def test_planted():
+    assert scale(2) == 4

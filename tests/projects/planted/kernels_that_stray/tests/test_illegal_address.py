@@ -1,0 +1,6 @@
+from kernels import launch, synchronize
+
+
+def test_planted():
+    launch("do_illegal")
+    synchronize()
