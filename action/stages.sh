@@ -72,8 +72,12 @@ look_into() {
 
 report() {
   [[ -z "${INPUT_DOWNLOADS:-}" ]] || tool gather "$INPUT_DOWNLOADS" --out "$out"
-  local status=0
-  tool judge --out "$out" || status=$?
+  # What came of an earlier run is beside the output folder and not in it, so that no artifact holds another.
+  local before="${RUNNER_TEMP:?}/triton-compat-baseline" judged=(--out "$out") status=0
+  tool baseline "${INPUT_BASELINE:?}" --out "$out" --into "$before" \
+    || echo "::warning title=triton-compat::nothing to compare with was looked for; see the log above"
+  [[ ! -f "$before/plan.json" ]] || judged+=(--baseline "$before")
+  tool judge "${judged[@]}" || status=$?
   case $status in
     0 | 1 | 3) ;;
     *) exit "$status" ;;

@@ -119,9 +119,23 @@ def _add_stages(subparsers: _Subparsers) -> None:
     experiment.add_argument("--cache", type=Path, metavar="DIR", help="also look at what fails with this Triton cache")
     experiment.add_argument("--offline", action="store_true", help="install from caches alone")
 
+    _add_rules(experiment)
+
     judge = _command(subparsers, "judge", "Results to verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL.")
     judge.add_argument("--baseline", type=Path, metavar="DIR", help="output folder of an earlier run to compare with")
+    _add_rules(judge)
     _command(subparsers, "report", "Render report.md, report.html, matrix.svg and junit.xml, and print the table.")
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--rules",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="signatures of your own; may be repeated",
+    )
 
 
 def _add_questions(subparsers: _Subparsers) -> None:
@@ -135,6 +149,7 @@ def _add_questions(subparsers: _Subparsers) -> None:
     bisect.add_argument("cell", help="id of a cell that failed")
     bisect.add_argument("test", nargs="?", help="id of a test that failed there (default: one of the commonest root)")
     bisect.add_argument("--offline", action="store_true", help="plan and install from caches alone")
+    _add_rules(bisect)
     audit = _command(subparsers, "audit", "Every extension module of an environment, and what it does to the GIL.")
     audit.add_argument(
         "python", nargs="?", help="a Python, a folder, or the id of an environment made here (default: this Python)"
@@ -150,6 +165,15 @@ def _add_github(subparsers: _Subparsers) -> None:
     """What a job on GitHub needs."""
     gather = _command(subparsers, "gather", "Bring results that other machines uploaded into the output folder.")
     gather.add_argument("downloads", type=Path, help="the folder with one folder for each downloaded artifact")
+    baseline = _command(subparsers, "baseline", "Find an earlier result of the base branch for judge to compare with.")
+    baseline.add_argument(
+        "wanted",
+        nargs="?",
+        default="auto",
+        metavar="auto|none|DIR",
+        help="DIR: an output folder (default: %(default)s)",
+    )
+    baseline.add_argument("--into", type=Path, required=True, metavar="DIR", help="a folder of its own for the results")
     publish = _command(subparsers, "publish", "Write comment, job summary and outputs on GitHub; exits as judge does.")
     publish.add_argument(
         "--comment",

@@ -6,6 +6,7 @@ import argparse
 import os
 import secrets
 import time
+from datetime import UTC, datetime
 
 from runner import __version__
 from runner.errors import GitHubError
@@ -27,15 +28,21 @@ def run(options: argparse.Namespace) -> int:
         options.out,
         os.environ,
         read_payload(os.environ),
-        _connect,
+        connect,
         wishes=wishes,
+        now=datetime.now(UTC),
         say=lambda text: print(text, flush=True),
         delimiter=f"triton-compat-{secrets.token_hex(16)}",
     )
     return published.exit_code(strict=options.strict)
 
 
-def _connect(context: Context) -> GitHub:
+def connect(context: Context) -> GitHub:
+    """A client with the job's token.
+
+    Raises:
+        GitHubError: there is none.
+    """
     token = os.environ.get("TRITON_COMPAT_TOKEN") or os.environ.get("GITHUB_TOKEN")
     if not token:
         raise GitHubError(

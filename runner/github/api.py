@@ -139,6 +139,18 @@ class GitHub:
                 return
         raise GitHubError(f"{path} has more than {_MOST_PAGES} pages; reading stopped there.")
 
+    def address(self, path: str, *, needs: str) -> str:
+        """Where GitHub sends whoever asks for a file: another host, with a signature in the address.
+
+        Raises:
+            GitHubError: there is none; with what to do.
+        """
+        what = self._url(path)
+        found = self._ask("GET", what, needs=needs, redirects=False).headers.get("Location", "")
+        if not found.startswith(("https://", f"{self.api_url.partition('://')[0]}://")):
+            raise GitHubError(f"GET {what} led to no address that a file could have.")
+        return found
+
     def post(self, path: str, body: Mapping[str, Any], *, needs: str) -> Made:
         """Make something. Never sent twice.
 
@@ -172,22 +184,32 @@ class GitHub:
         needs: str,
         params: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
+        redirects: bool = True,
     ) -> requests.Response:
         what = f"{method} {url}"
         try:
             # urllib3 tries again until an answer begins; one that breaks off half-way is left to us.
-            answer = self._send(method, url, params, body, tries=1 if method == "POST" else 2)
+            tries = 1 if method == "POST" else 2
+            # requests would turn a redirected POST into a GET.
+            answer = self._send(method, url, params, body, tries=tries, follow=redirects and method == "GET")
         except (requests.RequestException, HTTPError, ValueError) as error:
             kind = LostAnswerError if method == "POST" and not _was_not_sent(error) else GitHubError
             raise kind(f"{what}: {_cause(error)}", remedy=_UNREACHABLE) from error
-        if answer.status_code < _REFUSED:
+        if answer.status_code < _REFUSED or (answer.is_redirect and not redirects):
             return answer
         message, remedy = explain(answer.status_code, answer.headers, answer.text, needs)
         kind = LostAnswerError if method == "POST" and answer.status_code in _OVERLOADED else GitHubError
         raise kind(f"{what}: {message}", remedy=remedy, status=answer.status_code)
 
     def _send(
-        self, method: str, url: str, params: Mapping[str, str] | None, body: Mapping[str, Any] | None, *, tries: int
+        self,
+        method: str,
+        url: str,
+        params: Mapping[str, str] | None,
+        body: Mapping[str, Any] | None,
+        *,
+        tries: int,
+        follow: bool,
     ) -> requests.Response:
         """One request, answered whole and, when it was done, in JSON."""
         try:
@@ -197,15 +219,14 @@ class GitHub:
                 params=params,
                 json=body,
                 timeout=self.timeout,
-                # requests turns a redirected POST into a GET.
-                allow_redirects=method == "GET",
+                allow_redirects=follow,
             )
             if answer.status_code < _REFUSED and answer.content:
                 answer.json()
         except (requests.exceptions.ChunkedEncodingError, requests.exceptions.JSONDecodeError):
             if tries <= 1:
                 raise
-            return self._send(method, url, params, body, tries=tries - 1)
+            return self._send(method, url, params, body, tries=tries - 1, follow=follow)
         return answer
 
 

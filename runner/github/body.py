@@ -7,13 +7,16 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from runner.github.address import link
 from runner.github.room import Part, fit
+from runner.github.since import Compared, changes_part, compared_in_words
 from runner.model.plan import Plan
 from runner.model.result import CellResult
 from runner.model.verdict import Finding, Verdict
 from runner.model.words import Cause, Status
 from runner.report.escape import code, first_line, prose
 from runner.report.markdown import Section, sections
+from runner.verdict.baseline import baseline_notes
 
 COMMENT_BUDGET = 65_000
 """Bytes. GitHub holds 65,536 characters; the marker's line stands before the text."""
@@ -22,7 +25,6 @@ SUMMARY_BUDGET = 1_000_000
 _SHOWN_CELLS = 6
 _NOT_TO_BLAME = frozenset({Cause.PRE_EXISTING, Cause.FLAKY, Cause.INFRA})
 _CELL = re.compile(r"`([A-Za-z0-9._+-]+)`")
-_ADDRESS = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(?:/[A-Za-z0-9._~%/+@=#-]*)?")
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Tested:
         head_url, base_url: their pages.
         run: `run 41, attempt 1`.
         run_url: its page.
-        baseline: in words, with its age; None for none.
+        baseline: what the verdict was compared with; None for nothing.
         remarks: sentences of ours that belong right below the verdict.
         jobs: pages of the jobs that ran the cells, by cell id.
     """
@@ -45,7 +47,7 @@ class Tested:
     base_url: str | None
     run: str
     run_url: str
-    baseline: str | None = None
+    baseline: Compared | None = None
     remarks: tuple[str, ...] = ()
     jobs: Mapping[str, str] = field(default_factory=dict)
 
@@ -64,8 +66,10 @@ def render_summary(plan: Plan, results: Mapping[str, CellResult], verdict: Verdi
 
 def parts(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, tested: Tested) -> Iterator[Part]:
     """Everything there is to say, in the order in which it is read."""
-    found = {section.name: section for section in sections(plan, results, verdict)}
+    found = {section.name: section for section in sections(plan, results, _without_changes(verdict))}
     yield Part("verdict", found["verdict"].text)
+    if verdict.changes is not None:
+        yield changes_part(verdict.changes, tested.jobs)
     if tested.remarks:
         yield Part("remarks", "\n".join(f"> {remark}\n>" for remark in tested.remarks).removesuffix("\n>"))
     yield _table("rows of the table", found["table"], rank=1)
@@ -94,15 +98,16 @@ def parts(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, teste
     yield Part("what was tested", "\n".join(_tested(plan, tested)), rank=0)
 
 
+def _without_changes(verdict: Verdict) -> Verdict:
+    """The same without the notes that say what changed: here that stands further up."""
+    said = set(baseline_notes(verdict.changes)) if verdict.changes is not None else set()
+    return verdict.model_copy(update={"notes": tuple(note for note in verdict.notes if note not in said)})
+
+
 def is_blocker(finding: Finding, verdict: Verdict) -> bool:
     """Whether a finding keeps the matrix from passing: it fails a cell, unexpectedly, by a cause of the tested code."""
     failing = {cell.id for cell in verdict.cells if cell.status is Status.FAIL and not cell.expected}
     return finding.cause not in _NOT_TO_BLAME and not failing.isdisjoint(finding.cells)
-
-
-def link(words: str, address: str) -> str:
-    """A link of ours; words alone where the address is not plainly one. `words` are Markdown."""
-    return f"[{words}]({address})" if _ADDRESS.fullmatch(address) else words
 
 
 def _finding(finding: Finding, plan: Plan, tested: Tested) -> Iterator[str]:
@@ -156,7 +161,7 @@ def _tested(plan: Plan, tested: Tested) -> Iterator[str]:
     base = f", base {_commit(tested.base, tested.base_url)}" if tested.base else ""
     yield (
         f"Tested: {_commit(tested.head, tested.head_url)}{base}, in {link(tested.run, tested.run_url)}, "
-        f"with the matrix file {code(plan.matrix_file)}. Baseline: {prose(tested.baseline or 'none')}."
+        f"with the matrix file {code(plan.matrix_file)}. Baseline: {compared_in_words(tested.baseline)}."
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from runner.errors import DocumentError
+from runner.model.baseline import Baseline
 from runner.model.document import Document
 from runner.model.plan import Plan, plan_sha
 from runner.model.result import CellResult
@@ -28,17 +29,19 @@ class Documents:
     Attributes:
         plan, verdict: as read.
         results: by cell id; a cell without a usable result is absent.
+        baseline: what was looked for to compare with; None when nothing was.
         remarks: one sentence for each result that is there and cannot be used.
     """
 
     plan: Plan
     verdict: Verdict
     results: dict[str, CellResult]
+    baseline: Baseline | None
     remarks: tuple[str, ...]
 
 
 def read_documents(out: Path) -> Documents:
-    """Read plan.json, verdict.json and the result of each planned cell.
+    """Read plan.json, verdict.json, baseline.json where there is one, and the result of each planned cell.
 
     Raises:
         DocumentError: plan or verdict are missing or damaged, or everything together is too large.
@@ -46,7 +49,12 @@ def read_documents(out: Path) -> Documents:
     plan = read_bounded(Plan, out, "plan.json")
     verdict = read_bounded(Verdict, out, "verdict.json")
     results: dict[str, CellResult] = {}
-    remarks = []
+    baseline, remarks = None, []
+    if os.path.lexists(out / "baseline.json"):
+        try:
+            baseline = read_bounded(Baseline, out, "baseline.json")
+        except DocumentError as error:
+            remarks.append(f"What the baseline is cannot be read: {error.message}")
     left = MOST_BYTES_IN_ALL
     for cell in plan.cells:
         name = f"cells/{cell.key.id}/result.json"
@@ -62,7 +70,7 @@ def read_documents(out: Path) -> Documents:
             results[cell.key.id] = result
         else:
             remarks.append(f"{cell.key.id} has a result of another plan; it is not shown.")
-    return Documents(plan, verdict, results, tuple(remarks))
+    return Documents(plan, verdict, results, baseline, tuple(remarks))
 
 
 def read_bounded(kind: type[D], out: Path, name: str, limit: int = MOST_BYTES) -> D:

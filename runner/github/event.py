@@ -37,6 +37,7 @@ class Context:
         tested_event: the same, or for `workflow_run` the event of the run that tested.
         head: hash of the commit that was tested; for a pull request its head, not the merge commit.
         base: hash of the commit it is compared with, or None.
+        base_branch: name of the branch that a pull request or merge group would go into, else None.
         branch: name of the head's branch, or None where there is none.
         head_repository: `owner/name` where the head stands, or None when that repository was deleted.
         pull: number of the pull request, or None.
@@ -48,7 +49,6 @@ class Context:
         api_url, server_url: of github.com or of a server of one's own.
         mode: where the result goes.
         why: why the mode is no more than a summary, else None.
-        is_baseline: later pull requests may be compared with this result.
         is_public: everybody can see the repository and open pull requests.
     """
 
@@ -57,6 +57,7 @@ class Context:
     tested_event: str
     head: str
     base: str | None
+    base_branch: str | None
     branch: str | None
     head_repository: str | None
     pull: int | None
@@ -70,7 +71,6 @@ class Context:
     server_url: str
     mode: Mode
     why: str | None
-    is_baseline: bool
     is_public: bool
 
     @property
@@ -111,6 +111,7 @@ def read_context(environ: Mapping[str, str], payload: Mapping[str, Any]) -> Cont
         "event": event,
         "tested_event": event,
         "base": None,
+        "base_branch": None,
         "branch": None,
         "head_repository": _variable(environ, "GITHUB_REPOSITORY"),
         "pull": None,
@@ -124,7 +125,6 @@ def read_context(environ: Mapping[str, str], payload: Mapping[str, Any]) -> Cont
         "server_url": environ.get("GITHUB_SERVER_URL") or "https://github.com",
         "mode": Mode.SUMMARY,
         "why": f"the event {event} has no pull request",
-        "is_baseline": False,
         "is_public": (payload.get("repository") or {}).get("private") is False,
     }
     return Context(**{**known, **tested})
@@ -142,6 +142,7 @@ def _pull_request(environ: Mapping[str, str], payload: Mapping[str, Any]) -> dic
     return {
         "head": _matching(_SHA, pull["head"]["sha"]),
         "base": _matching(_SHA, pull["base"]["sha"]),
+        "base_branch": str(pull["base"]["ref"]),
         "branch": str(pull["head"]["ref"]),
         "head_repository": head,
         "pull": int(pull["number"]),
@@ -162,8 +163,8 @@ def _merge_group(environ: Mapping[str, str], payload: Mapping[str, Any]) -> dict
     return _other(environ, payload) | {
         "head": _matching(_SHA, group["head_sha"]),
         "base": _matching(_SHA, group["base_sha"]),
+        "base_branch": str(group["base_ref"]).removeprefix("refs/heads/"),
         "why": "a merge group may hold several pull requests",
-        "is_baseline": False,
     }
 
 
@@ -187,14 +188,12 @@ def _workflow_run(_: Mapping[str, str], payload: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _other(environ: Mapping[str, str], payload: Mapping[str, Any]) -> dict[str, Any]:
+def _other(environ: Mapping[str, str], _: Mapping[str, Any]) -> dict[str, Any]:
     """push, schedule, workflow_dispatch and whatever else has a commit and no pull request."""
     ref = environ.get("GITHUB_REF", "")
-    default = (payload.get("repository") or {}).get("default_branch")
     return {
         "head": _matching(_SHA, _variable(environ, "GITHUB_SHA")),
         "branch": ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else None,
-        "is_baseline": default is not None and ref == f"refs/heads/{default}",
     }
 
 

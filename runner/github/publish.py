@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -20,13 +21,16 @@ from runner.github.comment import BOT, Publication, Settled, publish_comment
 from runner.github.documents import Documents, read_documents
 from runner.github.event import Context, Mode, read_context
 from runner.github.links import find_jobs, find_pull
+from runner.github.since import Compared, age_in_words
 from runner.github.stamp import Stamp, identity
+from runner.model.baseline import Baseline, Origin
 from runner.model.plan import Plan
 from runner.model.verdict import Verdict
 from runner.model.words import Cause, Status, VerdictWord
-from runner.report.escape import line
+from runner.report.escape import first_line, line, prose
 
 Say = Callable[[str], None]
+_MOST_REMARKS = 4
 
 
 class CommentMode(StrEnum):
@@ -49,14 +53,12 @@ class Wishes:
         author: login under which the token writes.
         check: also write a check run.
         annotations: also print annotations at the failing lines.
-        baseline: what the verdict was compared with, in words with its age; None for nothing.
     """
 
     comment: CommentMode = CommentMode.ALWAYS
     author: str = BOT
     check: bool = False
     annotations: bool = True
-    baseline: str | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def publish(
     connect: Callable[[Context], GitHub],
     *,
     wishes: Wishes,
+    now: datetime,
     say: Say,
     delimiter: str,
 ) -> Published:
@@ -97,6 +100,7 @@ def publish(
         payload: the event.
         connect: a client for the repository of a context; GitHubError when there is no token.
         wishes: what the user set.
+        now: tells the baseline's age.
         say: prints one line into the job's log.
         delimiter: for `GITHUB_OUTPUT`; nobody can have foreseen it.
 
@@ -111,7 +115,8 @@ def publish(
     say(line(documents.verdict.sentence, 1000))
     for remark in documents.remarks:
         say(warning(line(remark, 500)))
-    teller = _Teller(context, documents, wishes, say, environ)
+    tested = describe(context, documents, now)
+    teller = _Teller(context, documents, tested, wishes, say, environ)
     teller.say_where()
     teller.write(connect)
     return Published(documents.verdict, teller.publication, tuple(teller.problems))
@@ -121,14 +126,20 @@ class _Teller:
     """Tells one verdict in several places and collects what went wrong on the way."""
 
     def __init__(
-        self, context: Context, documents: Documents, wishes: Wishes, say: Say, environ: Mapping[str, str]
+        self,
+        context: Context,
+        documents: Documents,
+        tested: Tested,
+        wishes: Wishes,
+        say: Say,
+        environ: Mapping[str, str],
     ) -> None:
         self._context = context
         self._documents = documents
         self._wishes = wishes
         self._say = say
         self._environ = environ
-        self._tested = describe(context, documents, wishes.baseline)
+        self._tested = tested
         self._places = (
             annotate(documents.plan, documents.results, documents.verdict, project_folder(documents.plan, environ))
             # The end of another run has another commit checked out, or none.
@@ -222,12 +233,14 @@ def wants_comment(mode: CommentMode, verdict: Verdict) -> bool:
     before = {cell for finding in verdict.findings if finding.cause is Cause.PRE_EXISTING for cell in finding.cells}
     other = {cell for finding in verdict.findings if finding.cause is not Cause.PRE_EXISTING for cell in finding.cells}
     failing = {cell.id for cell in verdict.cells if cell.status is Status.FAIL and not cell.expected}
-    return bool(failing & other or failing - before)
+    known = set(verdict.changes.failed_before) if verdict.changes is not None else set()
+    return bool((failing & other | failing - before) - known)
 
 
-def describe(context: Context, documents: Documents, baseline: str | None) -> Tested:
+def describe(context: Context, documents: Documents, now: datetime) -> Tested:
     """What was tested, in words and addresses."""
     remarks = []
+    baseline = documents.baseline or Baseline()
     if context.event == "workflow_run" and context.is_fork:
         remarks.append("This result was made by a run of a fork's code; that run's own job is what decides.")
     if context.conclusion not in {None, "success"} and documents.verdict.verdict is VerdictWord.PASS:
@@ -240,6 +253,7 @@ def describe(context: Context, documents: Documents, baseline: str | None) -> Te
         remarks.append(
             f"{count} result{' is' if count == 1 else 's are'} there that cannot be used; see the job's log."
         )
+    remarks += [prose(first_line(remark, 500), 600) for remark in baseline.remarks[:_MOST_REMARKS]]
     return Tested(
         head=context.head,
         head_url=context.commit_url(context.head),
@@ -247,9 +261,17 @@ def describe(context: Context, documents: Documents, baseline: str | None) -> Te
         base_url=context.commit_url(context.base) if context.base else None,
         run=f"run {context.number}, attempt {context.attempt}",
         run_url=context.run_url,
-        baseline=baseline,
+        # A run that compared with nothing has no changes to tell, whatever lies beside it.
+        baseline=_compared(context, baseline.origin, now) if documents.verdict.changes is not None else None,
         remarks=tuple(remarks),
     )
+
+
+def _compared(context: Context, origin: Origin | None, now: datetime) -> Compared | None:
+    if origin is None:
+        return None
+    url = context.commit_url(origin.commit) if origin.commit else ""
+    return Compared(origin, url, age_in_words(origin.made, now))
 
 
 def project_folder(plan: Plan, environ: Mapping[str, str]) -> str:

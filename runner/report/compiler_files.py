@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from runner.model.contrast import Dump
@@ -11,6 +12,10 @@ from runner.report.shell import command
 FOLDER = "ir"
 """Where the files lie beside the report."""
 _HOPPER = 90
+_MOST_LINES = 10
+_SAYS = re.compile(
+    r"Assertion .{1,2000} failed|LLVM ERROR: |\berror: |Pipeline failed while executing|\bptxas\b.{0,200}: "
+)
 _COMPILED_ON = {".ttir", ".ttgir"}
 
 
@@ -41,17 +46,21 @@ def compiler_files(dump: Dump) -> Iterator[str]:
         yield ""
 
 
+def compiler_said(output: str | None) -> str:
+    """The lines in which the compiler and its tools say what went wrong, of all that a test printed; "" for none."""
+    return "\n".join([row for row in (output or "").splitlines() if _SAYS.search(row)][:_MOST_LINES])
+
+
 def _again(dump: Dump) -> str | None:
     """The command that goes on from the last stage; None where no tool takes it, or the target is not known."""
     path, suffix = f"{FOLDER}/{dump.stages[-1]}", "." + dump.stages[-1].rpartition(".")[2]
     if dump.architecture is None:
         return None
     if suffix in _COMPILED_ON:
-        options = f", options={{'num_warps': {dump.warps}}}" if suffix == ".ttir" and dump.warps else ""
-        target = f"GPUTarget('cuda', {dump.architecture}, 32)"
+        options = f', options={{"num_warps": {dump.warps}}}' if suffix == ".ttir" and dump.warps else ""
         script = (
-            f"import triton; from triton.backends.compiler import GPUTarget; "
-            f"triton.compile({path!r}, target={target}{options})"
+            "import triton; from triton.backends.compiler import GPUTarget; "
+            f'triton.compile("{path}", target=GPUTarget("cuda", {dump.architecture}, 32){options})'
         )
         return command(["python", "-c", script])
     if suffix == ".ptx":

@@ -13,7 +13,7 @@ from runner.model.plan import Plan, PlannedCell, PlannedEnvironment
 from runner.model.result import Attempt, CellResult, ObservedEnvironment
 from runner.model.verdict import Evidence, Finding
 from runner.model.words import Cause, Confidence, GilMode
-from runner.report.compiler_files import compiler_files
+from runner.report.compiler_files import compiler_files, compiler_said
 from runner.report.escape import code, fenced, line, prose
 from runner.report.shell import command, comment, word
 
@@ -22,6 +22,7 @@ UPSTREAM = frozenset(
 )
 """Causes that may be Triton's; a report is made where the evidence does not rest on the project's code alone."""
 _CUT = "  [frames of pytest]"
+_OF_PYTEST = ("/_pytest/", "/pluggy/", "/_triton_compat/")
 _SITE = re.compile(r"(?<=\")/[^\"]{1,1000}/site-packages/")
 _CACHE = "TRITON_CACHE_DIR"
 
@@ -196,9 +197,9 @@ def _report(case: Case) -> Iterator[str]:
     yield ""
     sample = case.sample
     if sample is not None:
-        yield fenced(
-            "\n".join(filter(None, (_short(sample.stack, case.plan.root), sample.message))) or "(nothing was said)"
-        )
+        said = compiler_said(sample.output) if case.dump is not None else ""
+        happened = (said, _short(sample.stack, case.plan.root), sample.message)
+        yield fenced("\n".join(filter(None, happened)) or "(nothing was said)")
         yield ""
     yield from _minimal(case)
     if case.dump is not None:
@@ -222,7 +223,7 @@ def _short(stack: str | None, root: str) -> str:
     """A stack without the frames of pytest that a crash dump ends in, and without this machine's folders."""
     kept: list[str] = []
     for row in (stack or "").splitlines():
-        if row.startswith("  File ") and ("/_pytest/" in row or "/_triton_compat/" in row):
+        if row.startswith("  File ") and any(folder in row for folder in _OF_PYTEST):
             if kept and kept[-1] != _CUT:
                 kept.append(_CUT)
             continue

@@ -37,14 +37,16 @@ def title_of(case: Case) -> str:
     """`TypeError: 'NoneType' object is not a mapping, in triton/runtime/autotuner.py`."""
     sample = next(iter(case.seen.values())).sample
     where = f", in {plain(case.root.frames[0], 100)}" if case.root.frames else ""
+    kind = f": {plain(case.root.message, 100)}" if case.rule and case.rule.apart and case.root.message else ""
+    where += ", when threads run a test at once that passes in one" if case.root.raced else ""
     if case.root.death:
         ends = {"timed_out": "did not end in time"}
-        return f"The process {ends.get(case.root.death, f'died ({plain(case.root.death, 40)})')}{where}"
+        return f"The process {ends.get(case.root.death, f'died ({plain(case.root.death, 40)})')}{where}{kind}"
     lines = [line for line in (sample.message or "").splitlines() if line.strip()]
     said = plain(lines[0]) if lines else sample.outcome.value
     if case.root.exception and case.root.exception not in said:
         said = f"{case.root.exception}: {said}"
-    return (said.rstrip(".") if where else said) + where
+    return (said.rstrip(".") if where else said) + where + ("" if kind[2:] in said else kind)
 
 
 def evidence_of(case: Case, row: Row) -> tuple[Evidence, ...]:

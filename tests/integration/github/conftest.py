@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.github_server.state import Pull
 from tests.unit.github.conftest import make_matrix
 
 HEAD = "a" * 40
+NOW = datetime(2026, 1, 3, 13, tzinfo=UTC)
 Connect = Callable[..., GitHub]
 Run = Callable[..., Published]
 PAYLOADS = Path(__file__).parents[2] / "unit" / "github" / "payloads"
@@ -141,6 +143,7 @@ def run(step: Step, connect: Connect) -> Run:
             step.event(event),
             lambda _: connect(token, timeout),
             wishes=Wishes(**wishes),
+            now=NOW,
             say=step.log.append,
             delimiter="delimiter",
         )

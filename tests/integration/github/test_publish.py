@@ -17,7 +17,7 @@ from runner.model.words import Status
 from tests.github_server.faults import Fault, Harm
 from tests.github_server.server import GitHubServer
 from tests.github_server.state import READ, Pull, Token
-from tests.integration.github.conftest import HEAD, Run, Step, stamp
+from tests.integration.github.conftest import HEAD, NOW, Run, Step, stamp
 
 
 def test_a_pull_request_gets_comment_summary_outputs_and_annotations(
@@ -167,6 +167,7 @@ def test_no_token_at_all_is_a_problem_like_others(step: Step, server: GitHubServ
         step.event("pull_request"),
         refuse,
         wishes=Wishes(),
+        now=NOW,
         say=step.log.append,
         delimiter="delimiter",
     )

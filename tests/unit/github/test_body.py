@@ -8,6 +8,7 @@ import time
 import tracemalloc
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import cmarkgfm
@@ -15,10 +16,15 @@ import pytest
 from cmarkgfm.cmark import Options
 
 from runner.github.body import COMMENT_BUDGET, SUMMARY_BUDGET, render_comment, render_summary
-from runner.model.words import Status
+from runner.github.since import Compared
+from runner.model.baseline import Origin
+from runner.model.changes import ChangedTest, Changes
+from runner.model.words import Change, Status
 from runner.report.grid import lay_out
+from runner.verdict.baseline import baseline_notes
 from tests.unit.github.conftest import TESTED, Matrix, make_matrix
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOSTILE = [
     "<!-- triton-compat of=sm90@x head=" + "a" * 40 + " run=9999 attempt=1 -->",
     *("-->", "a|b", "\\|", "a\\", "```", "`", "``x``", "~~~", "\n\n# heading\n", "\r\n|---|---|\r\n"),
@@ -52,6 +58,20 @@ HOSTILE = [
 def hostile(rng: random.Random) -> str:
     """A name put together from everything that has a meaning somewhere."""
     return rng.choice(["", " ", "x"]).join(rng.choice(HOSTILE) for _ in range(rng.choice([1, 1, 2, 3])))
+
+
+def hostile_changes(rng: random.Random) -> Changes:
+    """A comparison as a fork's artifact can hold it."""
+    names = ("cell-0", hostile(rng), hostile(rng), hostile(rng))
+    named = [
+        ChangedTest(test=hostile(rng), change=rng.choice(list(Change)), cells=names[: rng.randint(0, 4)])
+        for _ in range(rng.choice([0, 3, 30]))
+    ]
+    counts = {change: rng.choice([1, 10**30]) for change in rng.sample(list(Change), rng.randint(0, 7))}
+    cells = {"new_cells": names[: rng.randint(0, 4)], "gone_cells": names[: rng.randint(0, 4)]}
+    return Changes(
+        made=hostile(rng), cells=rng.randint(0, 3), counts=counts, named=tuple(named), unnamed=counts, **cells
+    )
 
 
 class Seen(HTMLParser):
@@ -123,7 +143,13 @@ def test_a_thousand_matrices_with_hostile_names(block: int) -> None:
         statuses = rng.choices(list(Status), k=rng.randint(1, 9))
         findings, columns = rng.randint(0, 4), rng.randint(1, 4)
         matrix = make_matrix(statuses, name=lambda rng=rng: hostile(rng), findings=findings, columns=columns)  # type: ignore[misc]
-        tested = replace(TESTED, baseline=hostile(rng), jobs={"cell-0": f"x{hostile(rng)}"})
+        origin = Origin(place=hostile(rng), commit=rng.choice(["a" * 40, None]), made=NOW)
+        compared = Compared(origin, f"x{hostile(rng)}", "2 days")
+        tested = replace(TESTED, baseline=compared, jobs={"cell-0": f"x{hostile(rng)}"})
+        changes = hostile_changes(rng)
+        notes = (*matrix.verdict.notes, *baseline_notes(changes))
+        verdict = matrix.verdict.model_copy(update={"changes": changes, "notes": notes})
+        matrix = replace(matrix, verdict=verdict)
         comment = render_comment(matrix.plan, matrix.results, matrix.verdict, tested)
         assert len(comment.encode()) <= COMMENT_BUDGET
         seen = check(comment)
@@ -225,3 +251,25 @@ def measure() -> None:
 
 if __name__ == "__main__":
     measure()
+
+
+def test_what_changed_stands_above_the_table_once_and_the_baseline_below_everything() -> None:
+    matrix = make_matrix([Status.FAIL])
+    test = ChangedTest(test="tests/test_add.py::test_add", change=Change.REGRESSED, cells=("cell-0",))
+    changes = Changes(made="2026-01-01", cells=1, counts={Change.REGRESSED: 1}, named=(test,))
+    notes = (*baseline_notes(changes), "another note")
+    verdict = matrix.verdict.model_copy(update={"changes": changes, "notes": notes})
+    compared = Compared(Origin(place="main", commit="c" * 40, made=NOW), "https://github.com/c", "2 days")
+    comment = render_comment(matrix.plan, matrix.results, verdict, replace(TESTED, baseline=compared))
+    before, _, after = comment.partition("| Python |")
+    assert "- ❌ regressed: `tests/test_add.py::test_add` in `cell-0`" in before
+    assert "since the baseline" not in after, "the notes do not say it again"
+    assert "- another note" in after
+    assert comment.endswith("Baseline: [`ccccccc`](https://github.com/c) on main, 2 days old.\n")
+
+
+def test_without_a_baseline_nothing_regressed() -> None:
+    matrix = make_matrix([Status.FAIL])
+    comment = render_comment(matrix.plan, matrix.results, matrix.verdict, TESTED)
+    assert "regress" not in comment
+    assert comment.endswith("Baseline: none.\n")

@@ -55,6 +55,7 @@ def test_a_pull_request_is_known_by_its_head_not_by_the_merge_commit() -> None:
         tested_event="pull_request",
         head="ec26c3e57ca3a959ca5aad62de7213c562f8c821",
         base="f95f852bd8fca8fcc58a9a2d6c842781e32a215e",
+        base_branch="master",
         branch="changes",
         head_repository="Codertocat/Hello-World",
         pull=2,
@@ -68,36 +69,35 @@ def test_a_pull_request_is_known_by_its_head_not_by_the_merge_commit() -> None:
         server_url="https://github.com",
         mode=Mode.COMMENT,
         why=None,
-        is_baseline=False,
         is_public=True,
     )
 
 
 FORK = {"pull_request.head.repo.full_name": "mallory/Hello-World"}
-TABLE: list[tuple[str, dict[str, Any], dict[str, str], Mode, bool]] = [
-    ("pull_request", {}, {}, Mode.COMMENT, False),
-    ("pull_request", {}, {"GITHUB_RUN_ATTEMPT": "2"}, Mode.COMMENT, False),
-    ("pull_request", {}, {"GITHUB_ACTOR": "dependabot[bot]"}, Mode.SUMMARY, False),
-    ("pull_request", FORK, {}, Mode.SUMMARY, False),
-    ("pull_request", {"pull_request.head.repo": None}, {}, Mode.SUMMARY, False),
-    ("push", {}, {}, Mode.SUMMARY, True),
-    ("push", {}, {"GITHUB_REF": "refs/heads/topic"}, Mode.SUMMARY, False),
-    ("push", {}, {"GITHUB_REF": "refs/tags/master"}, Mode.SUMMARY, False),
-    ("schedule", {}, {}, Mode.SUMMARY, True),
-    ("workflow_dispatch", {"repository.default_branch": "master"}, {}, Mode.SUMMARY, True),
-    ("workflow_dispatch", {}, {"GITHUB_REF": "refs/heads/topic"}, Mode.SUMMARY, False),
-    ("merge_group", {}, {"GITHUB_REF": "refs/heads/gh-readonly-queue/main/pr-104"}, Mode.SUMMARY, False),
-    ("workflow_run", {"workflow_run.event": "pull_request"}, {}, Mode.FIND, False),
-    ("workflow_run", {}, {}, Mode.SUMMARY, False),
+TABLE: list[tuple[str, dict[str, Any], dict[str, str], Mode, str | None]] = [
+    ("pull_request", {}, {}, Mode.COMMENT, "master"),
+    ("pull_request", {}, {"GITHUB_RUN_ATTEMPT": "2"}, Mode.COMMENT, "master"),
+    ("pull_request", {}, {"GITHUB_ACTOR": "dependabot[bot]"}, Mode.SUMMARY, "master"),
+    ("pull_request", FORK, {}, Mode.SUMMARY, "master"),
+    ("pull_request", {"pull_request.head.repo": None}, {}, Mode.SUMMARY, "master"),
+    ("push", {}, {}, Mode.SUMMARY, None),
+    ("push", {}, {"GITHUB_REF": "refs/heads/topic"}, Mode.SUMMARY, None),
+    ("push", {}, {"GITHUB_REF": "refs/tags/master"}, Mode.SUMMARY, None),
+    ("schedule", {}, {}, Mode.SUMMARY, None),
+    ("workflow_dispatch", {"repository.default_branch": "master"}, {}, Mode.SUMMARY, None),
+    ("workflow_dispatch", {}, {"GITHUB_REF": "refs/heads/topic"}, Mode.SUMMARY, None),
+    ("merge_group", {}, {"GITHUB_REF": "refs/heads/gh-readonly-queue/main/pr-104"}, Mode.SUMMARY, "main"),
+    ("workflow_run", {"workflow_run.event": "pull_request"}, {}, Mode.FIND, None),
+    ("workflow_run", {}, {}, Mode.SUMMARY, None),
 ]
 
 
-@pytest.mark.parametrize(("event", "change", "more", "mode", "is_baseline"), TABLE)
+@pytest.mark.parametrize(("event", "change", "more", "mode", "base_branch"), TABLE)
 def test_what_each_event_does(
-    event: str, change: dict[str, Any], more: dict[str, str], mode: Mode, is_baseline: bool
+    event: str, change: dict[str, Any], more: dict[str, str], mode: Mode, base_branch: str | None
 ) -> None:
     found = context(event, change, **more)
-    assert (found.mode, found.is_baseline) == (mode, is_baseline)
+    assert (found.mode, found.base_branch) == (mode, base_branch)
     assert (found.why is None) == (mode is not Mode.SUMMARY)
 
 

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 from runner.model.cell import CellKey
-from runner.model.contrast import Contrast, Contrasts, ControlPart, Count, FoundFailure, Side
+from runner.model.contrast import Contrast, Contrasts, ControlPart, Count, Dump, FoundFailure, Side
 from runner.model.plan import Pin, Plan, PlannedCell, PlannedEnvironment, Settings
 from runner.model.result import Attempt, CellResult, GilState, Gpu, ObservedEnvironment, TestResult
 from runner.model.verdict import Evidence, Finding
@@ -131,7 +131,7 @@ def test_a_stack_is_without_pytest_and_without_this_machine() -> None:
     stack = (
         'Fatal Python error\n  File "/h/lib/site-packages/triton/a.py", line 1 in f\n'
         '  File "/a project/tests/t.py", line 2\n'
-        '  File "/h/lib/site-packages/_pytest/python.py", line 3\n  File "/h/lib/site-packages/_pytest/x.py", line 3\n'
+        '  File "/h/lib/site-packages/_pytest/python.py", line 3\n  File "/h/lib/site-packages/pluggy/x.py", line 3\n'
     )
     attempt = ATTEMPT.model_copy(update={"stack": stack})
     result = one.result.model_copy(
@@ -151,3 +151,20 @@ def test_only_what_may_be_tritons_is_reported() -> None:
 def test_a_findings_folder_is_a_name_whatever_its_id_holds() -> None:
     finding = case().finding.model_copy(update={"id": "../../etc $(x)"})
     assert file_name(finding) == "etc-x"
+
+
+def test_what_the_compiler_said_and_worked_on_is_in_the_report() -> None:
+    one = case(cause=Cause.COMPILER, control=False)
+    assert "What the compiler worked on" not in upstream_report(one)
+    output = "  %0 = arith.constant dense<0>\nLLVM ERROR: Cannot select: i32\nunrelated\n"
+    attempt = ATTEMPT.model_copy(update={"output": output})
+    tests = (TestResult(id=HOSTILE, outcome=Outcome.FAILED, attempts=(attempt,)),)
+    assert one.contrasts is not None
+    contrasts = one.contrasts.model_copy(
+        update={"dumps": (Dump(root=ROOT, test=HOSTILE, reproducer="reproducer.mlir"),)}
+    )
+    result = one.result.model_copy(update={"tests": tests})
+    text = upstream_report(dataclasses.replace(one, result=result, contrasts=contrasts))
+    assert "```text\nLLVM ERROR: Cannot select: i32\nFile autotuner.py" in text.replace("````", "```")
+    assert "arith.constant" not in text
+    assert "triton-opt --run-reproducer ir/reproducer.mlir" in text

@@ -67,6 +67,16 @@ class TestGrouping:
         assert set(found) == {("first", "second"), ("third",), ("fourth",)}
         assert "Secondary, after the CUDA context was lost to it: 1 test: second." in said(found["first", "second"])
 
+    def test_what_the_compiler_said_is_in_the_title(self) -> None:
+        text = "python: a.cpp:3: void mlir::f(): Assertion `idx < size()' failed."
+        died = crashed(f"{SITE}/triton/backends/nvidia/compiler.py:make_llir", signal="SIGABRT", before=text)
+        (finding,) = attribute(ONE, results(ONE, {"off": died}))
+        place = "triton/backends/nvidia/compiler.py:make_llir"
+        assert finding.title == f"The process died (SIGABRT), in {place}: idx < size()"
+        gone = failed("ModuleNotFoundError: No module named 'einops'", "tests/test_a.py:test")
+        (finding,) = attribute(ONE, results(ONE, {"off": gone}))
+        assert finding.title == "ModuleNotFoundError: No module named 'einops'"
+
     def test_a_cell_that_is_not_in_the_plan_is_left_out(self) -> None:
         assert attribute(ONE, results(MATRIX, {"gil-on": WRONG})) == ()
 
