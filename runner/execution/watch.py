@@ -149,6 +149,8 @@ class Watch:
             self._torn = b""
         events = [event for event in parse_lines(lines) if event["event"] not in _OURS]
         self._record(events)
+        if any(event["event"] == "collected" for event in events):
+            self._worker.let_start()
         return data
 
     def _record(self, events: list[dict[str, Any]], *, durable: bool = False) -> None:

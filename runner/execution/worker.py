@@ -45,13 +45,15 @@ class WorkerProcess:
         self.channel, channel_end = os.pipe()
         self.output, output_end = os.pipe()
         self.dump, dump_end = os.pipe()
+        start_end, self._start = os.pipe()
+        os.set_blocking(self._start, False)
         orders_end = os.memfd_create("orders", os.MFD_CLOEXEC)
         with os.fdopen(os.dup(orders_end), "wb") as stream:
             stream.write(orders.to_json().encode("ascii"))
         os.lseek(orders_end, 0, os.SEEK_SET)
         self.board = Board(board)
         board_end = os.dup(self.board.descriptor)
-        ends = (channel_end, orders_end, dump_end, board_end)
+        ends = (channel_end, orders_end, dump_end, board_end, start_end)
         words = [str(python), str(INSIDE / "__main__.py"), *map(str, ends), str(os.getpid())]
         try:
             self._popen = subprocess.Popen(
@@ -65,7 +67,7 @@ class WorkerProcess:
                 start_new_session=True,
             )
         except BaseException:
-            self._close(self.channel, self.output, self.dump)
+            self._close(self.channel, self.output, self.dump, self._start)
             self.board.close()
             raise
         finally:
@@ -84,6 +86,11 @@ class WorkerProcess:
             resource.prlimit(self.pid, resource.RLIMIT_CORE, (0, 0))
         with contextlib.suppress(OSError):
             Path(f"/proc/{self.pid}/oom_score_adj").write_text("500", encoding="ascii")
+
+    def let_start(self) -> None:
+        """The plan is in the journal: the first test may start, and do what it wants with this supervisor."""
+        with contextlib.suppress(BlockingIOError, BrokenPipeError):
+            os.write(self._start, b"1")
 
     def ask_for_stacks(self) -> None:
         """Make the worker write the stacks of all threads to `dump`, and let a stopped one go on.
@@ -149,7 +156,7 @@ class WorkerProcess:
     def close(self) -> None:
         """Make sure that nothing of it runs, and close every descriptor."""
         self.end()
-        self._close(self.channel, self.output, self.dump, self.death, *self._captures)
+        self._close(self.channel, self.output, self.dump, self._start, self.death, *self._captures)
         self.board.close()
 
     @staticmethod

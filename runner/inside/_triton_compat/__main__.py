@@ -1,6 +1,6 @@
-"""Start of a worker process: `python .../_triton_compat/__main__.py CHANNEL ORDERS DUMP BOARD PARENT`.
+"""Start of a worker process: `python .../_triton_compat/__main__.py CHANNEL ORDERS DUMP BOARD START PARENT`.
 
-The arguments are four inherited descriptors and the pid of the supervisor.
+The arguments are five inherited descriptors and the pid of the supervisor.
 
 Run by path, so that nothing of ours is installed where the tests run. The script's own folder is taken off the
 import path again before any user code runs: tests see the path that the bare `pytest` command gives them.

@@ -28,10 +28,16 @@ def keep_private(descriptor: int) -> int:
 
 
 class Channel:
-    """Writes events. Every event is on its way to the supervisor when `send` returns."""
+    """Writes events. Every event is on its way to the supervisor when `send` returns.
 
-    def __init__(self, descriptor: int) -> None:
+    Args:
+        descriptor: to write to.
+        start: from which one byte can be read when the first test may start.
+    """
+
+    def __init__(self, descriptor: int, start: int) -> None:
         self._descriptor = keep_private(descriptor)
+        self._start = keep_private(start)
         self._inode = os.fstat(self._descriptor).st_ino
         self._pid = os.getpid()
         self._lock = threading.RLock()
@@ -60,3 +66,8 @@ class Channel:
                     data = data[os.write(self._descriptor, data) :]
             except OSError:
                 os._exit(LOST_EXIT_CODE)
+
+    def wait_for_start(self) -> None:
+        """Return when the supervisor has written down which tests there are: the first of them may kill it."""
+        if os.getpid() == self._pid and not os.read(self._start, 1):
+            os._exit(LOST_EXIT_CODE)

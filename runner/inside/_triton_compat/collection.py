@@ -142,6 +142,7 @@ class Collection:
             self.numbers.update((id(item), number) for number, (_, item) in enumerate(kept))
             tests = [[name, *self._place(item)] for name, item in kept]
             self._channel.send("collected", tests=tests, root=self._root, gil=gil.is_enabled())
+            self._channel.wait_for_start()
         else:
             remaining = self._remaining
             found = sorted(

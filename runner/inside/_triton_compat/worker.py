@@ -25,11 +25,11 @@ def main(argv: list[str]) -> int:
     Returns:
         0 when the session came to an end, however its tests went: that is in the events.
     """
-    channel_fd, orders_fd, dump_fd, board_fd, parent = (int(word) for word in argv)
+    channel_fd, orders_fd, dump_fd, board_fd, start_fd, parent = (int(word) for word in argv)
     _die_with(parent)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job; tests know nothing of that
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    channel = Channel(channel_fd)
+    channel = Channel(channel_fd, start_fd)
     with os.fdopen(orders_fd, encoding="utf-8") as stream:
         orders = json.load(stream)
     dump = keep_private(dump_fd)
