@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from runner.evidence.observed import Observer
 from runner.evidence.rulefile import built_in
-from runner.experiment.groups import Group, count_run, groups_of
+from runner.experiment.groups import Group, count_run, groups_of, leads_to_compiler
 from runner.model.cell import CellKey
 from runner.model.result import Attempt, CellResult, GilState, TestResult
 from runner.model.words import GilMode, Outcome, Status
@@ -84,3 +84,13 @@ def test_a_file_that_can_be_collected_again_is_a_pass_of_it() -> None:
 def test_what_goes_wrong_outside_of_the_test_is_no_pass_of_it() -> None:
     (group,) = groups(result(a__one=KEY_ERROR))
     assert count(group, result(conftest=CRASH)) == (0, 1, 1)
+
+
+def test_what_the_compiler_worked_on_is_asked_for_where_a_failure_leads_to_it() -> None:
+    site = "/e/lib/python3.13t/site-packages/triton"
+    dump = "Fatal Python error: Aborted\n\nCurrent thread 0x00007f3a5c0d1740 (most recent call first):\n"
+    below = f'{dump}  File "{site}/backends/nvidia/compiler.py", line 286 in make_llir\n'
+    died = Attempt(outcome=Outcome.CRASHED, signal="SIGABRT", stack=below, pid=7)
+    refused = KEY_ERROR.model_copy(update={"message": "RuntimeError: PassManager::run failed", "stack": None})
+    of = result(a__died=died, b__refused=refused, c__own=KEY_ERROR, d__crashed=CRASH)
+    assert {group.test for group in groups(of) if leads_to_compiler(group)} == {"a.py::died", "b.py::refused"}
