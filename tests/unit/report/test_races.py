@@ -73,6 +73,14 @@ def test_every_format_shows_them_and_escapes_them(quickstart: Any, found: dict[s
     assert "GIL off: failed 9 of 64; GIL on: 0 of 64" in captured.get()
 
 
+def test_what_the_page_has_no_room_for_is_counted(quickstart: Any) -> None:
+    key = quickstart.plan.cells[0].key
+    many = {key.id: races(key, *(raced(f"t.py::t{number}", 1) for number in range(503)))}
+    page = html.render(quickstart.plan, quickstart.results, quickstart.verdict, races=many)
+    assert page.count("<code>t.py::t") == 500
+    assert "3 more in cells/*/races.json" in page
+
+
 def test_without_races_no_format_mentions_them(quickstart: Any) -> None:
     arguments = (quickstart.plan, quickstart.results, quickstart.verdict)
     assert "### Races" not in markdown.render(*arguments)
