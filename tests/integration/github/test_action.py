@@ -78,7 +78,8 @@ def stage(tmp_path: Path, name: str, script: str, **variables: str) -> tuple[int
     tool = tmp_path / "triton-compat"
     tool.write_text(f'#!/usr/bin/env bash\nprintf "%s\\n" "$*" >> "{tmp_path}/calls"\n{script}\n', encoding="utf-8")
     tool.chmod(0o755)
-    environ = {**os.environ, "TRITON_COMPAT": str(tool), "INPUT_OUTPUT": "o ut", "GITHUB_WORKSPACE": "/w", **variables}
+    environ = {**os.environ, "TRITON_COMPAT": str(tool), "INPUT_OUTPUT": "o ut", "GITHUB_WORKSPACE": "/w"}
+    environ |= {"RUNNER_TEMP": str(tmp_path / "te mp"), "INPUT_BASELINE": "auto", **variables}
     done = subprocess.run(
         ["bash", ROOT / "action" / "stages.sh", name], env=environ, capture_output=True, text=True, check=False
     )
@@ -164,13 +165,40 @@ def test_the_job_ends_as_the_verdict_says(tmp_path: Path, mode: str, judged: int
     name = "publish" if mode == "publish" else "report"
     code, _, calls = stage(tmp_path, name, script, MODE=mode, **COMMENT)
     assert code == status
-    assert [call.split()[0] for call in calls] == ["publish"] if mode == "publish" else ["judge", "report", "publish"]
+    stages = ["publish"] if mode == "publish" else ["baseline", "judge", "report", "publish"]
+    assert [call.split()[0] for call in calls] == stages
+
+
+@pytest.mark.parametrize(
+    ("found", "ends", "compared"),
+    [
+        ('mkdir -p "${!#}" && touch "$6/plan.json"', 0, " --baseline {into}"),
+        ('mkdir -p "${!#}"', 0, ""),
+        ("exit 10", 0, ""),
+        ("exit 143", 0, ""),
+    ],
+    ids=["found", "none", "error of ours", "killed"],
+)
+def test_the_verdict_is_compared_with_what_was_found_and_never_waits_for_it(
+    tmp_path: Path, found: str, ends: int, compared: str
+) -> None:
+    script = f'case "$1" in baseline) {found} ;; esac'
+    code, said, calls = stage(tmp_path, "report", script, MODE="report", INPUT_BASELINE="$(x) y", **COMMENT)
+    into = tmp_path / "te mp" / "triton-compat-baseline"
+    assert calls[0] == f"baseline $(x) y --out o ut --into {into}"
+    assert calls[1] == "judge --out o ut" + compared.format(into=into)
+    assert (code, len(calls)) == (ends, 4)
+    assert ("nothing to compare with was looked for" in said) == found.startswith("exit")
 
 
 @pytest.mark.parametrize("mode", ["report", "publish"])
 def test_an_error_of_ours_is_no_verdict(tmp_path: Path, mode: str) -> None:
-    code, _, calls = stage(tmp_path, mode, "exit 17", MODE=mode, **COMMENT)
-    assert (code, len(calls)) == (17, 1)
+    script = '[[ "$1" == baseline ]] || exit 17'
+    code, _, calls = stage(tmp_path, mode, script, MODE=mode, **COMMENT)
+    assert (code, [call.split()[0] for call in calls if not call.startswith("baseline")]) == (
+        17,
+        ["judge" if mode == "report" else "publish"],
+    )
 
 
 def test_inputs_are_words_and_never_commands(tmp_path: Path) -> None:
