@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import select
 import signal
 import subprocess
 import sys
+import termios
 import textwrap
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -151,6 +155,54 @@ def test_a_stopped_matrix_ends_what_its_sessions_started(
     result = finish(place, words, ".triton-compat")
     assert [test.outcome for test in result.tests] == [Outcome.PASSED] * 3
     assert (place / "ran").read_text(encoding="ascii") == "before\n", "a test that had finished ran again"
+
+
+def test_ctrl_c_in_a_terminal_reaches_all_of_them_and_interrupts_each_once(place: Path, plain_project: Any) -> None:
+    """The terminal tells every process of its foreground group, and each passes it on to its child as well."""
+    for name, text in (("noxfile.py", NOXFILE), ("matrix.yml", MATRIX.format(python=plain_project.python))):
+        (place / name).write_text(textwrap.dedent(text), encoding="utf-8")
+    words = [sys.executable, "-m", "nox", "-f", "noxfile.py", "-s", "matrix"]
+    master, slave = pty.openpty()
+
+    def take_terminal() -> None:
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+    process = subprocess.Popen(
+        words,
+        cwd=place,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+        preexec_fn=take_terminal,  # noqa: PLW1509 - nothing else runs here
+    )
+    os.close(slave)
+    said: list[bytes] = []
+    reader = threading.Thread(
+        target=lambda: said.extend(read_all(master))
+    )  # the terminal holds little that is not read
+    reader.start()
+    with deaths(read_pids(place)) as are_dead:
+        os.write(master, b"\x03")
+        assert process.wait(60) == 130
+        assert are_dead()
+    reader.join(60)
+    os.close(master)
+    output = b"".join(said).decode()
+    assert output.count("triton-compat: Stopped.") == 1
+    assert "Traceback" not in output
+    result = finish(place, words, ".triton-compat")
+    assert [test.outcome for test in result.tests] == [Outcome.PASSED] * 3
+    assert (place / "ran").read_text(encoding="ascii") == "before\n", "a test that had finished ran again"
+
+
+def read_all(terminal: int) -> Iterator[bytes]:
+    """What is written to a terminal, until nobody holds its other end."""
+    while True:
+        try:
+            yield os.read(terminal, 65_536)
+        except OSError:
+            return
 
 
 def read_pids(place: Path) -> list[int]:

@@ -8,11 +8,11 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
-from runner.commands import interrupts
 from runner.commands.interrupts import TerminatedError, interruptible, run_child
 
 OUTER = """
@@ -60,7 +60,7 @@ def test_each_signal_interrupts_and_is_known_afterwards(number: signal.Signals, 
 
 def test_what_is_told_twice_interrupts_once_and_what_comes_later_again(monkeypatch: pytest.MonkeyPatch) -> None:
     moments = iter([10.0, 10.5, 12.0])
-    monkeypatch.setattr(interrupts.time, "monotonic", lambda: next(moments))
+    monkeypatch.setattr(time, "monotonic", lambda: next(moments))
     cleaned = []
     with interruptible():
         with pytest.raises(KeyboardInterrupt):

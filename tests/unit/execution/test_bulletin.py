@@ -15,7 +15,8 @@ from runner.model.words import GilMode
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    found = SimpleNamespace(now=100.0, monotonic=lambda: found.now)
+    found = SimpleNamespace(now=100.0)
+    found.monotonic = lambda: found.now
     monkeypatch.setattr(bulletin, "time", found)
     return found
 
