@@ -31,7 +31,7 @@ def test_the_stage_and_the_kernel_that_failed_are_kept(tmp_path: Path) -> None:
         ("stages/BBB/second.ttir", "ir"),
         ("stages/BBB/second.ttgir", 'module attributes {"ttg.num-warps" = 8 : i32, ttg.target = "cuda:90"} {}'),
         ("stages/BBB/second.cubin", "no text"),
-        ("reproducer.mlir.make_llir.repro.mlir", "late"),
+        ("reproducer.mlir.make_llir.repro.mlir", 'late loc("/home/me/p/k.py":1:1)'),
     )
     found = collect(tmp_path)
     assert found is not None
@@ -39,7 +39,7 @@ def test_the_stage_and_the_kernel_that_failed_are_kept(tmp_path: Path) -> None:
     assert found.stages == ("second.ttir", "second.ttgir")
     assert (found.architecture, found.warps) == (90, 8)
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == sorted((found.reproducer, *found.stages))
-    assert (tmp_path / "kept" / found.reproducer).read_text() == "late"
+    assert (tmp_path / "kept" / found.reproducer).read_text() == 'late loc("p/k.py":1:1)'
     assert not (tmp_path / "left").exists()
     assert collect(tmp_path) == found, "an experiment that goes on takes what is there"
 
