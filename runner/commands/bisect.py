@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from runner.commands.index import open_index
 from runner.commands.results import Results, read_plan
+from runner.commands.rules import rules_of
 from runner.errors import UsageError
 from runner.evidence.observed import Observer
-from runner.evidence.rulefile import built_in
 from runner.experiment.bench import Bench, Selection, UnavailableError
 from runner.experiment.bisection import CERTAIN_REPEATS, Edge, NoEdge, next_release, repeats
 from runner.experiment.conditions import Conditions
@@ -32,8 +32,9 @@ def run(options: argparse.Namespace) -> int:
     result = results.get(options.cell)
     if cell is None or result is None or cell.key.triton is None:
         raise UsageError(f"{options.cell} is no cell with a result and a Triton release.", remedy="Run it first.")
-    observer = Observer(built_in())
-    group = _chosen(groups_of(result, observer.observe(result), built_in()), options.test, cell)
+    rules = rules_of(plan, options)
+    observer = Observer(rules)
+    group = _chosen(groups_of(result, observer.observe(result), rules), options.test, cell)
     with open_index(offline=options.offline, say=_say) as index:
         releases = index.catalogue.triton_releases()
         environments = with_tritons(same_matrix(plan), cell.key, releases, index)

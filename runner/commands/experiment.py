@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from runner.commands.index import Neighbours
-from runner.commands.results import Results, contrasts_file, read_plan
+from runner.commands.results import Results, contrasts_file, read_plan, read_races
+from runner.commands.rules import rules_of
 from runner.errors import UsageError
 from runner.evidence.named import as_found
 from runner.evidence.observed import Observer
-from runner.evidence.rulefile import built_in
+from runner.evidence.signatures import Rules
 from runner.experiment.bench import Bench, UnavailableError
 from runner.experiment.candidates import World
 from runner.experiment.checkout import Checkouts
@@ -30,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     """Write contrasts.json of every failing cell; exit 0."""
     plan = read_plan(options.out)
     results = Results(plan, options.out)
-    known = _known(plan, results)
+    known = _known(plan, results, options.out, rules_of(plan, options))
     environments = as_found(plan, {name: seen.installed for name, seen in known.observed.items()}).environments
     budget, caches = _budget(options.budget), _caches(options.cache)
     with Checkouts(Path(plan.root), options.out) as checkouts:
@@ -46,8 +47,8 @@ def run(options: argparse.Namespace) -> int:
         for cell in failing:
             result = found.get(cell.key.id) or results[cell.key.id]
             stage = Stage(
-                cell,
                 result,
+                None if cell.key.id in found else read_races(result, options.out),
                 known=known,
                 bench=bench,
                 world=_world(bench, environments, neighbours.of(cell), base),
@@ -59,12 +60,15 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _known(plan: Plan, results: Mapping[str, CellResult]) -> Known:
-    rules = built_in()
-    observer = Observer(rules)
-    # One result at a time: together they may not fit in memory.
-    observed = {cell.key.id: observer.observe(one) for cell in plan.cells if (one := results.get(cell.key.id))}
-    return Known(cells={cell.key.id: cell for cell in plan.cells}, observed=observed, rules=rules)
+def _known(plan: Plan, results: Mapping[str, CellResult], out: Path, rules: Rules) -> Known:
+    observer, race_observer = Observer(rules), Observer(rules, raced=True)
+    observed, raced = {}, {}
+    for cell in plan.cells:  # one result at a time: together they may not fit in memory
+        if (result := results.get(cell.key.id)) is not None:
+            observed[cell.key.id] = observer.observe(result)
+        if (races := read_races(result, out)) is not None:
+            raced[cell.key.id] = race_observer.observe(races.as_result())
+    return Known(cells={cell.key.id: cell for cell in plan.cells}, observed=observed, raced=raced, rules=rules)
 
 
 def _world(

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from runner.commands.results import Results, read_contrasts, read_plan, read_races, why_unusable
+from runner.commands.rules import rules_of
 from runner.evidence.observed import Observed, Observer
-from runner.evidence.rulefile import built_in
 from runner.model.changes import Changes
 from runner.model.plan import Plan
 from runner.model.race import Races
@@ -24,7 +24,7 @@ from runner.verdict.races import race_findings
 def run(options: argparse.Namespace) -> int:
     """Write verdict.json; exit 0 PASS, 1 FAIL, 3 CANNOT TELL."""
     plan = read_plan(options.out)
-    results, rules = Results(plan, options.out), built_in()
+    results, rules = Results(plan, options.out), rules_of(plan, options)
     judging, observer = Judging(plan, today=datetime.now(UTC).date()), Observer(rules)
     observed: dict[str, Observed] = {}
     races: dict[str, Races] = {}
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         if raced is not None:
             races[cell.key.id] = raced
     contrasts = read_contrasts(plan, options.out)
-    findings = (*findings_of(observed, plan, contrasts, rules), *race_findings(plan, races))
+    findings = (*findings_of(observed, plan, contrasts, rules), *race_findings(plan, races, contrasts, rules))
     verdict = judging.verdict(findings, why_unusable(plan, results, options.out))
     notes = (*verdict.notes, *notes_on_found(contrasts), *notes_on_unfinished(contrasts))
     if options.baseline is not None:

@@ -6,18 +6,20 @@ import argparse
 import os
 import secrets
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from runner import __version__
 from runner.commands.begin import begin_run
+from runner.commands.rules import read_rule_file
 from runner.environment.probe import build_of
 from runner.environment.releases import why_no_such_python
 from runner.errors import MatrixFileError
 from runner.github.planned import hand_on, read_payload
 from runner.model.cell import PythonBuild
 from runner.model.document import hide_from_git
-from runner.model.plan import Plan
+from runner.model.plan import Plan, RuleFile
 from runner.plan.assemble import make_plan
 from runner.plan.catalogue import make_catalogue
 from runner.plan.explain import explain
@@ -39,6 +41,7 @@ def run(options: argparse.Namespace) -> int:
         tool=__version__,
     )
     _refuse_slips(matrix, plan)
+    plan = plan.model_copy(update={"signatures": tuple(_signatures(matrix))})
     for notice in index.notices:
         print(f"triton-compat: {notice}", file=sys.stderr)
     if options.github:
@@ -70,6 +73,12 @@ def _refuse_slips(matrix: MatrixFile, plan: Plan) -> None:
     if slips:
         where = matrix.source("python")
         raise MatrixFileError("\n".join(f"{where}: {slip}" for slip in slips))
+
+
+def _signatures(matrix: MatrixFile) -> Iterator[RuleFile]:
+    """The user's rule files; a mistake in one stops the run before it begins, not after an hour."""
+    for name in matrix.matrix.signatures if matrix.matrix else ():
+        yield read_rule_file(matrix.root / name, name)
 
 
 def _summary(plan: Plan, path: Path) -> str:

@@ -1,16 +1,18 @@
-"""Rule files: signatures as YAML, the shipped ones and a user's own, with every mistake named by its line."""
+"""Rule files: signatures as YAML, the shipped ones and a user's own, with every mistake named by its place."""
 
 from __future__ import annotations
 
 import functools
 import importlib.resources
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import yaml
 
 from runner.errors import MatrixFileError
 from runner.evidence.signatures import Category, Rule, Rules
+from runner.model.plan import RuleFile
 
 _REMEDY = "Correct the lines named above; docs/attribution.md describes the format of a rule file."
 _TEXTS = ("id", "meaning", "next_step", "versions")
@@ -32,6 +34,18 @@ def built_in() -> Rules:
     return Rules(read_rules(text, "signatures.yml"))
 
 
+def with_user_rules(files: Iterable[RuleFile]) -> Rules:
+    """The shipped signatures after a user's own; rules of a later file go before those of an earlier one.
+
+    Raises:
+        MatrixFileError: see `read_rules`.
+    """
+    rules = built_in()
+    for file in files:
+        rules += read_rules(file.text, file.name)
+    return rules
+
+
 def read_rules(text: str, name: str) -> tuple[Rule, ...]:
     """Read the rules of one file.
 
@@ -40,13 +54,13 @@ def read_rules(text: str, name: str) -> tuple[Rule, ...]:
         name: what an error calls the file.
 
     Raises:
-        MatrixFileError: all mistakes at once, each with its line.
+        MatrixFileError: all mistakes at once, each with its line and column.
     """
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f"{name}:{mark.line + 1}" if mark else name
+        where = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
         raise MatrixFileError(f"{where}: {getattr(error, 'problem', None) or error}", remedy=_REMEDY) from error
     reader = _Reader(name)
     rules = reader.rules(root) if root is not None else []
@@ -63,7 +77,8 @@ class _Reader:
         self.problems: list[str] = []
 
     def problem(self, node: yaml.Node, text: str) -> None:
-        self.problems.append(f"{self.name}:{node.start_mark.line + 1}: {text}")
+        mark = node.start_mark
+        self.problems.append(f"{self.name}:{mark.line + 1}:{mark.column + 1}: {text}")
 
     def rules(self, root: yaml.Node) -> list[Rule]:
         if not isinstance(root, yaml.SequenceNode):

@@ -154,6 +154,18 @@ class Expectation(Value):
     source: str
 
 
+class RuleFile(Value):
+    """Signatures of the user's own.
+
+    Attributes:
+        name: the file as the user named it.
+        text: what it holds; it goes with the plan, for the verdict may be made where the file is not.
+    """
+
+    name: str
+    text: str
+
+
 class PlannedCell(Value):
     """One expected cell: it has a row in every report, whatever happens.
 
@@ -195,6 +207,7 @@ class Plan(Document):
         tool: version of triton-compat that planned.
         gil_modes: the modes the matrix asked for (a build with the GIL has `on` alone).
         environments, cells, jobs, expectations: in the order of the matrix file's axes.
+        signatures: the user's own rule files.
     """
 
     SCHEMA: ClassVar[str] = "triton-compat/plan/1"
@@ -212,6 +225,7 @@ class Plan(Document):
     cells: tuple[PlannedCell, ...]
     jobs: tuple[Job, ...] = ()
     expectations: tuple[Expectation, ...] = ()
+    signatures: tuple[RuleFile, ...] = ()
 
     @classmethod
     def parse(cls, text: str, name: str) -> Self:

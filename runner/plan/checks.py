@@ -31,6 +31,7 @@ def check(tree: Tree, data: dict[str, object], root: Path) -> Iterator[Problem]:
             yield Problem(tree.find(("project", "root")).node.place, f"there is no folder {str(root)!r}")
         else:
             yield from _paths_missing(tree, data, project, root)
+    yield from _rule_files_missing(tree, data, root)
     yield from _empty_selectors(tree, data)
 
 
@@ -111,6 +112,14 @@ def _paths_missing(tree: Tree, data: dict[str, object], project: dict[str, objec
         workdir = setting.get("workdir")
         if isinstance(workdir, str) and not _is(Path.is_dir, root / workdir):
             yield Problem(tree.find((*path, "workdir")).node.place, f"there is no folder {quoted(workdir)} in the root")
+
+
+def _rule_files_missing(tree: Tree, data: dict[str, object], root: Path) -> Iterator[Problem]:
+    for index, item in enumerate(_many(data.get("signatures"))):
+        if isinstance(item, str) and item.strip() and not _is(Path.is_file, root / item):
+            yield Problem(
+                tree.find(("signatures", index)).node.place, f"there is no file {quoted(item)} in {str(root)!r}"
+            )
 
 
 def _empty_selectors(tree: Tree, data: dict[str, object]) -> Iterator[Problem]:

@@ -249,6 +249,10 @@ class Matrix(MachinePart, Coordinates):
     project: Project
     """What is tested."""
 
+    signatures: Many[PathText] = ()
+    """Rule files of your own, relative to the project's root: texts that hint at a cause, read before the shipped ones.
+    docs/attribution.md describes them."""
+
     exclude: tuple[Selector, ...] = ()
     """Cells of the axes' product that are left out."""
 

@@ -78,7 +78,11 @@ def test_every_mistake_is_named_with_its_line() -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("a: [", "mine.yml:1: "), ("a: b", "mine.yml:1: a rule file is a list"), (GOOD + GOOD, "mine.yml:8: a rule with")],
+    [
+        ("a: [", "mine.yml:1:5: "),
+        ("a: b", "mine.yml:1:1: a rule file is a list"),
+        (GOOD + GOOD, "mine.yml:8:3: a rule with"),
+    ],
 )
 def test_a_file_that_is_no_list_of_rules(text: str, words: str) -> None:
     with pytest.raises(MatrixFileError, match=words):
