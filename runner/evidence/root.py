@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from runner.evidence.rulefile import built_in
@@ -38,6 +38,7 @@ class RootKey:
         death: how the process ended: `SIGSEGV`, `exit 1`, `timed_out`, or "" when it lived on.
         frames: innermost frames that tell failures apart, without lines and machines.
         message: without addresses, numbers and paths; "" where the signature says it all.
+        raced: it was seen where several threads ran one test at once.
     """
 
     signature: str
@@ -45,10 +46,16 @@ class RootKey:
     death: str
     frames: tuple[str, ...]
     message: str
+    raced: bool = False
+
+    @property
+    def id(self) -> str:
+        """Short, readable and stable: `autotuner-nargs-none-3f2a91c4`, with `race-` before it for what was raced."""
+        return f"race-{self.failure}" if self.raced else self.failure
 
     @cached_property
-    def id(self) -> str:
-        """Short, readable and stable: `autotuner-nargs-none-3f2a91c4`."""
+    def failure(self) -> str:
+        """The same wherever it was seen: `autotuner-nargs-none-3f2a91c4`."""
         text = "\0".join((self.signature, self.exception, self.death, *self.frames, self.message))
         digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:8]
         word = self.signature or self.exception or self.death or "failure"
@@ -65,10 +72,15 @@ def fingerprint(attempt: Attempt, rules: Rules | None = None) -> RootKey:
 
 
 class Roots:
-    """Roots of many attempts; equal texts, as 500 tests with one root leave them, are read once."""
+    """Roots of many attempts; equal texts, as 500 tests with one root leave them, are read once.
 
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
+    Args:
+        rules: signatures.
+        raced: see `RootKey`.
+    """
+
+    def __init__(self, rules: Rules, *, raced: bool = False) -> None:
+        self._rules, self._raced = rules, raced
         self._known: dict[tuple[str | None, ...], RootKey] = {}
 
     def of(self, attempt: Attempt) -> RootKey:
@@ -78,7 +90,7 @@ class Roots:
         if key not in self._known:
             if len(self._known) >= _KEPT:
                 self._known.clear()
-            self._known[key] = self._read(attempt, ends)
+            self._known[key] = replace(self._read(attempt, ends), raced=self._raced)
         return self._known[key]
 
     def _read(self, attempt: Attempt, ends: tuple[str, ...]) -> RootKey:

@@ -158,7 +158,7 @@ class _Run:
         races = None
         try:
             workers.run_tests()
-            if self._cell.settings.race.rounds and self._ledger.planned and self._rules.only is None:
+            if self._cell.settings.race.rounds and self._ledger.planned:
                 races = workers.run_races(self._sha)
         finally:
             log.close()

@@ -20,6 +20,7 @@ TOGETHER = "after the tests before it"
 ALONE = "alone in its process"
 
 _USUAL = (
+    Factor.THREADS,
     Factor.ALONE,
     Factor.FRESH_CACHE,
     Factor.GIL,
@@ -30,7 +31,7 @@ _USUAL = (
 )
 _LEADS: dict[Category, tuple[Factor, ...]] = {
     Category.ABI: (Factor.FRESH_CACHE, Factor.BUILD, Factor.GIL, Factor.TRITON),
-    Category.THREAD_SAFETY: (Factor.GIL, Factor.TRITON, Factor.BUILD),
+    Category.THREAD_SAFETY: (Factor.THREADS, Factor.GIL, Factor.TRITON, Factor.BUILD),
     Category.COMPILER: (Factor.TRITON, Factor.FRESH_CACHE, Factor.BASE_COMMIT),
     Category.TOOLCHAIN: (Factor.TRITON, Factor.FRESH_CACHE),
     Category.API: (Factor.TRITON, Factor.BASE_COMMIT),
@@ -71,7 +72,7 @@ def candidates(start: Conditions, world: World, categories: Iterable[Category] =
         categories: what the failure's signature hints at.
     """
     rank = {factor: number for number, factor in enumerate(_order(tuple(categories)))}
-    found = (*_alone(start), *_here(start, world), *_environments(start, world), *_base(start, world))
+    found = (*_alone(start), *_threads(start), *_here(start, world), *_environments(start, world), *_base(start, world))
     return tuple(sorted(found, key=lambda one: (one.cost, rank.get(one.factor, len(rank)))))
 
 
@@ -83,6 +84,11 @@ def _order(categories: tuple[Category, ...]) -> tuple[Factor, ...]:
 def _alone(start: Conditions) -> Iterator[Candidate]:
     if not start.alone:
         yield Candidate(Factor.ALONE, start, replace(start, alone=True), TOGETHER, ALONE)
+
+
+def _threads(start: Conditions) -> Iterator[Candidate]:
+    if start.threads > 1:
+        yield Candidate(Factor.THREADS, start, replace(start, threads=1), f"{start.threads} threads", "1 thread")
 
 
 def _here(start: Conditions, world: World) -> Iterator[Candidate]:

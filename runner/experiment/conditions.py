@@ -52,6 +52,7 @@ class Conditions:
         alone: the test alone in its process, or after the tests that came before it.
         commit: of the project, or None for the project as it stands.
         cure: a workaround that is in place, or None.
+        threads: that run the test at once, in rounds; 0 for a test that is run once, as pytest does.
     """
 
     environment: str
@@ -60,6 +61,7 @@ class Conditions:
     alone: bool = True
     commit: str | None = None
     cure: Cure | None = None
+    threads: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,9 +100,16 @@ def under(cell: PlannedCell, conditions: Conditions, caches: dict[str, str]) -> 
     env = {name: value for name, value in settings.env.items() if name not in CACHE_VARIABLES}
     if conditions.cache is Cache.FOUND:
         env.update(caches)
-    settings = settings.model_copy(update={"env": env, "race": Race()})
+    race = _race(settings.race, conditions.threads) if conditions.threads else Race()
+    settings = settings.model_copy(update={"env": env, "race": race})
     key = cell.key.model_copy(update={"gil": conditions.gil})
     return PlannedCell(key=key, environment=conditions.environment, settings=settings)
+
+
+def _race(asked: Race, threads: int) -> Race:
+    """As many calls as the matrix asks for, from so many threads; one thread is for contrasts alone."""
+    rounds = max(1, asked.threads * asked.rounds // threads)
+    return asked.model_copy(update={"threads": threads, "rounds": rounds})
 
 
 def of_control(cell: PlannedCell, caches: Mapping[str, str] | None = None) -> PlannedCell:

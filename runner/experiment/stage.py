@@ -106,7 +106,7 @@ class Stage:
     """The experiments of one cell.
 
     Args:
-        cell, result: the cell and what became of it.
+        result: what became of the cell.
         races: what became of its tests in several threads at once, or None.
         known: what the other cells say.
         bench: makes the runs.
@@ -118,7 +118,6 @@ class Stage:
 
     def __init__(
         self,
-        cell: PlannedCell,
         result: CellResult,
         races: Races | None = None,
         *,
@@ -129,7 +128,7 @@ class Stage:
         left: Callable[[], float],
         as_found: Mapping[str, str] | None = None,
     ) -> None:
-        self._cell, self._result, self._races = cell, result, races
+        self._cell, self._result, self._races = known.cells[result.cell.id], result, races
         self._known, self._bench, self._world = known, bench, world
         self._rules = known.rules
         self._observer = Observer(known.rules)
@@ -137,7 +136,7 @@ class Stage:
         self._path, self._left = path, left
         self._as_found = as_found
         self._began = left()
-        self._document = Contrasts(cell=cell.key.id)
+        self._document = Contrasts(cell=result.cell.id)
         self._controls: list[Run] = []
         self._impossible: dict[Conditions, str] = {}
         self._starts: dict[str, Start] = {}

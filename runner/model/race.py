@@ -9,7 +9,7 @@ from pydantic import Field
 
 from runner.model.cell import CellKey
 from runner.model.document import Document, Value
-from runner.model.result import Attempt, GilState, Left
+from runner.model.result import Attempt, CellResult, GilState, Left, TestResult
 from runner.model.words import Outcome, Status
 
 
@@ -78,6 +78,20 @@ class RacedTest(Value):
         """Calls that were asked for: threads times rounds."""
         return self.threads * self.rounds
 
+    @property
+    def kinds(self) -> tuple[Attempt, ...]:
+        """What went wrong, each kind as an attempt: how a round ended early, then the listed errors."""
+        errors = (
+            Attempt(
+                outcome=Outcome.FAILED,
+                phase=error.phase,
+                message=f"{error.type}: {error.message}" if error.message else error.type,
+                stack=error.stack,
+            )
+            for error in self.errors
+        )
+        return (*([self.broken] if self.broken else []), *errors)
+
 
 class NotRaced(Value):
     """A test that no threads ran, and why."""
@@ -120,6 +134,25 @@ class Races(Document):
     def failing(self) -> tuple[RacedTest, ...]:
         """Tests of which at least one call went wrong."""
         return tuple(test for test in self.tests if test.outcome.is_bad)
+
+    def as_result(self) -> CellResult:
+        """The stage as a result: each test that was raced is one attempt, wrong when any of its calls was.
+
+        Several kinds of failures in one test are most often one race: the first of `RacedTest.kinds` stands for them.
+        """
+        tests = []
+        for test in self.tests:
+            passed = Attempt(outcome=test.outcome, seconds=test.seconds, gil_enabled=test.gil_enabled)
+            attempt = (*test.kinds, passed)[0].model_copy(update={"seconds": test.seconds})
+            tests.append(TestResult(id=test.id, outcome=attempt.outcome, attempts=(attempt,)))
+        return CellResult(
+            cell=self.cell,
+            gil=self.gil,
+            status=self.status,
+            planned=len(tests) + len(self.unfinished),
+            tests=tuple(tests),
+            plan_sha=self.plan_sha,
+        )
 
     @property
     def status(self) -> Status:

@@ -125,4 +125,4 @@ class Factor(StrEnum):
     BASE_COMMIT = "base-commit"
     CONTROL = "control"
     THREADS = "threads"
-    """The same part of the control with one thread instead of several."""
+    """As many calls from one thread instead of several at once."""

@@ -15,7 +15,7 @@ from runner.evidence.trace import frames
 from runner.model.contrast import Contrast, ControlPart, Count, Trial
 from runner.model.words import Confidence, Factor, Status
 
-_NOT_TRIED = frozenset({Factor.REPEAT, Factor.CONTROL, Factor.THREADS})
+_NOT_TRIED = frozenset({Factor.REPEAT, Factor.CONTROL})
 _FACTORS = {factor: number for number, factor in enumerate(Factor)}
 _RANK = {Confidence.PROVEN: 0, Confidence.LIKELY: 1, Confidence.CANNOT_TELL: 2}
 
@@ -63,7 +63,7 @@ class Control:
         return tuple(
             part
             for part in self._failing
-            if (self.root.signature and self.root.signature in part.signatures) or self.root.id in part.roots
+            if (self.root.signature and self.root.signature in part.signatures) or self.root.failure in part.roots
         )
 
     @property

@@ -1,75 +1,51 @@
-"""From races to findings: like failures of all cells are one candidate for a cause, with its counts. Pure."""
+"""From races to findings: what fails where several threads run one test at once has roots and contrasts of its own."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
+from runner.evidence.observed import Observer
+from runner.evidence.rulefile import built_in
+from runner.evidence.signatures import Rules
+from runner.model.contrast import Contrasts
 from runner.model.plan import Plan
-from runner.model.race import RacedTest, RaceError, Races
+from runner.model.race import Races
 from runner.model.verdict import Evidence, Finding
-from runner.model.words import Cause, Confidence, Outcome
+from runner.model.words import Outcome
+from runner.verdict.attribution import findings_of
 
-_CHANGING = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
-_FRAME = re.compile(r"^(?:  File \"([^\"]+)\", line \d+|(\S[^:\n]*\.py):\d+: )", re.MULTILINE)
-_EVIDENCE = 12
-_NEXT = (
-    "One call at a time passes, several at once do not: look at what these calls share, in the frame that the "
-    "traceback in races.json ends in. Failures with the GIL on as well are no matter of free threading."
-)
+_TOLD = 12
+"""Tests of which the calls are counted in a finding."""
 
 
-def race_findings(plan: Plan, races: Mapping[str, Races]) -> tuple[Finding, ...]:
-    """One finding for each kind of failure, the most frequent first.
+def race_findings(
+    plan: Plan, races: Mapping[str, Races], contrasts: Iterable[Contrasts] = (), rules: Rules | None = None
+) -> tuple[Finding, ...]:
+    """The findings of the race stage, by the same table as all others, blockers first.
 
-    A race says that a test which passes in one thread fails in several; whether the test, the project or Triton is at
-    fault it does not say, so no finding is more than likely.
+    All threads and rounds of a run are one attempt: calls in one process share its fate.
 
     Args:
-        plan: the order of cells.
+        plan: what was run.
         races: by cell id.
+        contrasts: what experiments found out, of any of the cells.
+        rules: signatures; the shipped ones when None.
     """
-    groups: dict[tuple[str, str], list[tuple[str, RacedTest, RaceError | None]]] = {}
-    for cell in plan.cells:
-        for test in races[cell.key.id].failing if cell.key.id in races else ():
-            for key, error in _kinds(test):
-                groups.setdefault(key, []).append((cell.key.id, test, error))
-    ordered = sorted(groups.items(), key=lambda group: -sum(test.failed for _, test, _ in group[1]))
-    return tuple(_finding(number, key, seen, races) for number, (key, seen) in enumerate(ordered, start=1))
+    rules = rules or built_in()
+    observer = Observer(rules, raced=True)
+    seen = {cell: observer.observe(one.as_result()) for cell, one in races.items()}
+    # What a cache as found does was looked at without threads.
+    about_races = [one.model_copy(update={"found": ()}) for one in contrasts]
+    return tuple(_with_calls(finding, races) for finding in findings_of(seen, plan, about_races, rules))
 
 
-def _kinds(test: RacedTest) -> Iterator[tuple[tuple[str, str], RaceError | None]]:
-    if test.broken is not None:
-        how = test.broken.signal or test.outcome.value.replace("_", " ")
-        yield ("the process", how), None
-    for error in test.errors:
-        yield (error.type, _CHANGING.sub("#", error.message.split("\n", 1)[0])), error
+def _with_calls(finding: Finding, races: Mapping[str, Races]) -> Finding:
+    said = tuple(Evidence(kind="count", text=_calls(test, races)) for test in finding.tests[:_TOLD])
+    return finding.model_copy(update={"evidence": (*finding.evidence, *said)})
 
 
-def _finding(
-    number: int, key: tuple[str, str], seen: list[tuple[str, RacedTest, RaceError | None]], races: Mapping[str, Races]
-) -> Finding:
-    cells = tuple(dict.fromkeys(cell for cell, _, _ in seen))
-    tests = tuple(dict.fromkeys(test.id for _, test, _ in seen))
-    first_error = seen[0][2]
-    what = f"{key[0]}: {first_error.message.splitlines()[0] if first_error.message else ''}" if first_error else key[1]
-    evidence = [Evidence(kind="contrast", text=_counts(name, races)) for name in tests[:_EVIDENCE]]
-    if first_error and (frame := _innermost(first_error.stack)):
-        evidence.append(Evidence(kind="observation", text=f"the traceback ends in {frame}"))
-    return Finding(
-        id=f"race-{number}",
-        cause=Cause.THREAD_SAFETY,
-        title=f"{what} when {seen[0][1].threads} threads run a test at once that passes in one",
-        cells=cells,
-        tests=tests,
-        confidence=Confidence.LIKELY,
-        evidence=tuple(evidence),
-        next_step=_NEXT,
-    )
-
-
-def _counts(test: str, races: Mapping[str, Races]) -> str:
-    """`test_a.py::test_a passed in one thread; in several failed 55 of 64 calls in py3.13t-gil-off-triton3.7.0`."""
+def _calls(test: str, races: Mapping[str, Races]) -> str:
+    """`t.py::test_a passed in one thread; in several failed 55 of 64 calls in py3.13t-gil-off-triton3.7.0`."""
     said = [
         f"{one.failed} of {one.calls} calls in {cell}"
         for cell, race in races.items()
@@ -77,11 +53,3 @@ def _counts(test: str, races: Mapping[str, Races]) -> str:
         if one.id == test and one.outcome is not Outcome.NOT_RUN
     ]
     return f"{test} passed in one thread; in several failed {', '.join(said)}"
-
-
-def _innermost(stack: str | None) -> str | None:
-    frames = _FRAME.findall(stack or "")
-    if not frames:
-        return None
-    path = str(frames[-1][0] or frames[-1][1])
-    return path.rpartition("site-packages/")[2]

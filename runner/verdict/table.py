@@ -27,6 +27,7 @@ from runner.verdict.conditions import (
     OF_COMPANY,
     OF_GIL,
     OF_PYTHON,
+    OF_THREADS,
     OF_TRITON,
     ON_BASE,
     PROJECTS,
@@ -72,6 +73,7 @@ class Row:
 
 _TRITON = strength_of("both Triton versions", Factor.TRITON)
 _GIL = strength_of("both GIL modes", Factor.GIL, not_to="off")
+_THREADS = strength_of("several threads and one", Factor.THREADS)
 _BISECT = "Run triton-compat bisect for the first release that fails, and pin a release that passes until then."
 
 TABLE: tuple[Row, ...] = (
@@ -155,6 +157,24 @@ TABLE: tuple[Row, ...] = (
         weakest(_GIL, "whose it is was not found out"),
         "It depends on the GIL mode alone. Whose it is cannot be told before the control has run in these cells.",
         "Run these cells with PYTHON_GIL=1 meanwhile, and run triton-compat experiment for the control.",
+    ),
+    Row(
+        "threads-in-project",
+        (OF_THREADS, CONTROL_GREEN, PROJECTS),
+        Cause.PROJECT,
+        weakest(_THREADS),
+        "It takes several threads at once, and Triton alone works from several threads, so it is the project's own.",
+        "Look for state that these calls share without a lock, from the stack's innermost frame on. What fails with "
+        "the GIL on as well is no matter of free threading.",
+    ),
+    Row(
+        "threads",
+        (OF_THREADS,),
+        Cause.THREAD_SAFETY,
+        weakest(_THREADS, "whose it is was not found out"),
+        "It takes several threads at once. Whose it is cannot be told from the control in these cells.",
+        "Look at what these calls share, in the frame that the stack ends in. What fails with the GIL on as well is no "
+        "matter of free threading.",
     ),
     Row(
         "build",

@@ -23,6 +23,7 @@ _SUBJECTS = {
     Factor.PYTHON: "the Python version",
     Factor.TRITON: "the Triton version",
     Factor.BASE_COMMIT: "this change",
+    Factor.THREADS: "the number of threads",
 }
 
 

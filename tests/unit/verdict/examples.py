@@ -175,6 +175,21 @@ EXAMPLES: tuple[Example, ...] = (
         (Factor.GIL, ("off", 6, 6), ("on", 0, 6)),
     ),
     _one(
+        "threads-in-project",
+        "A test that passes by itself fails when eight threads run it at once, with the GIL on as well.",
+        RACE,
+        (Factor.GIL, ("off", 6, 6), ("on", 6, 6)),
+        (Factor.THREADS, ("8 threads", 6, 6), ("1 thread", 0, 6)),
+        control=GREEN,
+    ),
+    _one(
+        "threads",
+        "As before, but the control was not run.",
+        RACE,
+        (Factor.GIL, ("off", 6, 6), ("on", 6, 6)),
+        (Factor.THREADS, ("8 threads", 6, 6), ("1 thread", 0, 6)),
+    ),
+    _one(
         "build",
         "An extension module crashes on the free-threaded build, with the GIL on and off.",
         FOREIGN,

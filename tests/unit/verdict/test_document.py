@@ -66,8 +66,12 @@ a known signature that is not this finding's. Without the control nothing is sai
 """
 RULE_FILES = """## Signatures of your own
 
+Name a rule file in the matrix file, `signatures: rules.yml` (a path from the project's root, or a list of them): its text goes
+with the plan, to whichever machine makes the verdict. `triton-compat judge --rules FILE`, `experiment --rules FILE` and
+`bisect --rules FILE` read one more file, to try a rule on results that are there.
+
 A rule file is YAML, a list like the shipped `runner/evidence/signatures.yml`. Your rules are read first, and one with the id
-of a shipped rule replaces it.
+of a shipped rule replaces it; of several files the last one goes first, and those of the command line before all others.
 
 | field | meaning |
 |---|---|
@@ -85,7 +89,8 @@ of a shipped rule replaces it.
 | `sources`, `versions` | where it was seen |
 
 Every repeat in a pattern needs an upper bound (`.{{0,300}}` in place of `.*`), and none may stand inside another: then the
-time is linear in the length of the log, whatever a test prints. A mistake is reported with its file and line.
+time is linear in the length of the log, whatever a test prints. Mistakes come all at
+once, each with its file, line and column, when the plan is made.
 
 | shipped signature | leads to | states the fact | seen in |
 |---|---|---|---|

@@ -2,15 +2,20 @@ from __future__ import annotations
 
 from datetime import date
 
+from runner.evidence.observed import Observer
+from runner.evidence.rulefile import built_in
 from runner.model.cell import CellKey
+from runner.model.contrast import Contrast, Contrasts, ControlPart, Count, Side
 from runner.model.plan import Expectation
 from runner.model.race import RacedTest, RaceError, Races
 from runner.model.result import Attempt, GilState
-from runner.model.words import Cause, Confidence, GilMode, Outcome, Status, VerdictWord
+from runner.model.verdict import Finding
+from runner.model.words import Cause, Confidence, Factor, GilMode, Outcome, Status, VerdictWord
+from runner.verdict.attribution import attribute
 from runner.verdict.cell_status import weigh
 from runner.verdict.judge import judge
 from runner.verdict.races import race_findings
-from tests.unit.verdict.building import GOOD, plan, result
+from tests.unit.verdict.building import GOOD, GREEN, part, plan, result
 
 PLAN = plan(gils=(GilMode.ON, GilMode.OFF))
 ON, OFF = (cell.key for cell in PLAN.cells)
@@ -18,9 +23,13 @@ RESULTS = {key.id: result(PLAN, key.id, {"t.py::test_a": GOOD}, enabled_at_end=k
 STACK = 'Traceback\n  File "/x/site-packages/triton/runtime/autotuner.py", line 7, in run\nTypeError: None'
 
 
-def raced(key: CellKey, failed: int, broken: Attempt | None = None) -> Races:
-    message = "'NoneType' object is not a mapping"
-    errors = (RaceError(phase="call", type="TypeError", message=message, count=failed or 1, round=1, stack=STACK),)
+NARGS = ("TypeError", "'NoneType' object is not a mapping", STACK)
+LOST = ("AssertionError", "a use was lost", 'Traceback\n  File "/p/tests/t.py", line 7, in test_a\nAssertionError')
+
+
+def raced(key: CellKey, failed: int, broken: Attempt | None = None, *, error: tuple[str, str, str] = NARGS) -> Races:
+    type_, message, stack = error
+    errors = (RaceError(phase="call", type=type_, message=message, count=failed or 1, round=1, stack=stack),)
     test = RacedTest(
         id="t.py::test_a",
         threads=8,
@@ -35,33 +44,86 @@ def raced(key: CellKey, failed: int, broken: Attempt | None = None) -> Races:
     return Races(cell=key, threads=8, rounds=8, gil=gil, tests=(test,))
 
 
-def test_like_failures_of_two_cells_are_one_candidate_that_is_no_more_than_likely() -> None:
+def with_one_thread(races: Races, *control: ControlPart) -> Contrasts:
+    """Six runs with eight threads that all fail, beside six with one thread that all pass."""
+    root = Observer(built_in(), raced=True).root(races.as_result().tests[0].attempts[0]).id
+    made = Contrast(
+        cell=races.cell.id,
+        root=root,
+        tests=("t.py::test_a",),
+        factor=Factor.THREADS,
+        before=Side(value="8 threads", count=Count(failed=6, total=6), started="t0"),
+        after=Side(value="1 thread", count=Count(failed=0, total=6), started="t1"),
+    )
+    return Contrasts(cell=races.cell.id, contrasts=(made,), control=control)
+
+
+def text_of(finding: Finding) -> str:
+    return "\n".join(one.text for one in finding.evidence)
+
+
+def test_like_failures_of_two_cells_are_one_finding_that_tells_nothing_before_it_was_looked_into() -> None:
     (found,) = race_findings(PLAN, {ON.id: raced(ON, 50), OFF.id: raced(OFF, 55)})
-    assert (found.cause, found.confidence) == (Cause.THREAD_SAFETY, Confidence.LIKELY)
+    assert (found.cause, found.confidence) == (Cause.UNEXPLAINED, Confidence.CANNOT_TELL)
     assert found.cells == (ON.id, OFF.id)
     assert found.title == (
-        "TypeError: 'NoneType' object is not a mapping when 8 threads run a test at once that passes in one"
+        "TypeError: 'NoneType' object is not a mapping, in triton/runtime/autotuner.py, "
+        "when threads run a test at once that passes in one"
     )
-    assert found.evidence[0].text == (
+    assert found.evidence[-1].text == (
         f"t.py::test_a passed in one thread; in several failed 50 of 64 calls in {ON.id}, 55 of 64 calls in {OFF.id}"
     )
-    assert found.evidence[1].text == "the traceback ends in triton/runtime/autotuner.py"
+    assert "gil: off 1 of 1 failed, on 1 of 1 failed; the GIL is ruled out as the cause" in text_of(found)
+
+
+def test_as_many_calls_from_one_thread_decide_it() -> None:
+    races = raced(OFF, 55, error=LOST)
+    (found,) = race_findings(PLAN, {OFF.id: races}, [with_one_thread(races)])
+    assert (found.cause, found.confidence) == (Cause.THREAD_SAFETY, Confidence.LIKELY)
+    assert "threads: 8 threads 6 of 6 failed, 1 thread 0 of 6 failed; the number of threads decides it, proven" in (
+        text_of(found)
+    )
+
+
+def test_it_is_the_projects_where_the_control_is_green() -> None:
+    races = raced(OFF, 55, error=LOST)
+    (found,) = race_findings(PLAN, {OFF.id: races}, [with_one_thread(races, *GREEN)])
+    assert (found.cause, found.confidence) == (Cause.PROJECT, Confidence.LIKELY)
+
+
+def test_it_is_tritons_where_the_control_shows_it() -> None:
+    races = raced(OFF, 55)
+    shown = part("autotune-from-threads", 6, 6, "autotuner-nargs-none", threads=8, single="autotune")
+    (found,) = race_findings(PLAN, {OFF.id: races}, [with_one_thread(races, shown, part("autotune", 0, 6))])
+    assert (found.cause, found.confidence) == (Cause.THREAD_SAFETY, Confidence.PROVEN)
+    assert "so it is Triton's" in text_of(found)
+
+
+def test_a_failure_of_the_ordinary_run_with_the_same_root_is_another_finding() -> None:
+    races = {OFF.id: raced(OFF, 55)}
+    (race,) = race_findings(PLAN, races)
+    attempt = races[OFF.id].as_result().tests[0].attempts[0]
+    (ordinary,) = attribute(PLAN, [result(PLAN, OFF.id, {"t.py::test_b": attempt})])
+    assert race.id == ordinary.id.replace("unexplained-", "unexplained-race-")
+    document = with_one_thread(races[OFF.id])
+    assert attribute(PLAN, [result(PLAN, OFF.id, {"t.py::test_b": attempt})], [document]) == (ordinary,)
 
 
 def test_the_side_without_a_failure_is_part_of_the_evidence() -> None:
     (found,) = race_findings(PLAN, {ON.id: raced(ON, 0), OFF.id: raced(OFF, 55)})
     assert found.cells == (OFF.id,)
-    assert f"0 of 64 calls in {ON.id}" in found.evidence[0].text
+    assert f"0 of 64 calls in {ON.id}" in text_of(found)
+    assert "gil: off 1 of 1 failed, on 0 of 1 failed; a lead, too few attempts to tell" in text_of(found)
 
 
 def test_no_failure_is_no_finding() -> None:
     assert race_findings(PLAN, {OFF.id: raced(OFF, 0)}) == ()
 
 
-def test_a_crash_is_a_finding_of_its_own() -> None:
+def test_a_crash_stands_for_what_failed_before_it() -> None:
     crash = Attempt(outcome=Outcome.CRASHED, signal="SIGSEGV")
-    (found,) = race_findings(PLAN, {OFF.id: raced(OFF, 0, broken=crash)})
-    assert found.title.startswith("SIGSEGV when 8 threads")
+    (found,) = race_findings(PLAN, {OFF.id: raced(OFF, 3, broken=crash)})
+    assert found.title == "The process died (SIGSEGV), when threads run a test at once that passes in one"
 
 
 def test_a_result_that_keeps_quiet_about_its_races_is_no_pass() -> None:

@@ -19,6 +19,8 @@ WORDS = {
     "gil-in-control": (Cause.THREAD_SAFETY, Confidence.PROVEN),
     "gil-in-project": (Cause.PROJECT, Confidence.LIKELY),
     "gil": (Cause.THREAD_SAFETY, Confidence.LIKELY),
+    "threads-in-project": (Cause.PROJECT, Confidence.LIKELY),
+    "threads": (Cause.THREAD_SAFETY, Confidence.LIKELY),
     "build": (Cause.PYTHON_ABI, Confidence.PROVEN),
     "python": (Cause.PYTHON_ABI, Confidence.PROVEN),
     "control": (Cause.ENVIRONMENT, Confidence.PROVEN),
