@@ -406,3 +406,27 @@ def test_in_the_background_of_a_shell_tests_can_be_interrupted_as_everywhere(pla
     finally:
         signal.signal(signal.SIGINT, before)
     assert [test.outcome for test in result.tests] == [Outcome.PASSED]
+
+
+def test_a_journal_that_somebody_wrote_into_is_taken_up_and_clears_nothing_away(
+    plain_project: Any, tmp_path: Path
+) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    plain_project.write("test_a.py", "def test_a(): pass\ndef test_b(): pass\n")
+    plain_project.folder.mkdir()
+    path = plain_project.folder / "journal.jsonl"
+    with Journal(path, plan_sha(plain_project.cell, plain_project.environment), fresh=True):
+        pass
+    with path.open("ab") as stream:
+        for token in ("", "x", f"{plain_project.cell.key.id}/{'0' * 16}"):
+            event = {"event": "supervisor", "token": token, "temporary": str(precious), "running": "all", "t": 1e300}
+            stream.write(json.dumps(event).encode() + b"\n")
+        stream.write(b'{"event":"supervisor"}\n{"event":"ended"}\n{"event":"worker","pid":"\\ud800"}\n')
+        stream.write(
+            b'{"event":"collected","tests":[[1,2,3]],"gil":null}\n{"event":"hello"}\n' + b"[" * 100_000 + b"\n"
+        )
+    result = plain_project.run()
+    assert result.status is Status.PASS
+    assert outcomes(result) == {"test_a": "passed", "test_b": "passed"}
+    assert precious.is_dir()
