@@ -99,7 +99,8 @@ def test_a_forks_run_is_the_gate_and_its_end_is_told(world: World, keep: Keep) -
     run = world.run("pull_request", event, number=43, token="fork", ref=MERGE.format(9))
     assert run.jobs["verdict"] == "failure"
     check_told(run, FAIL, cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❌ fail 1 of 2"]])
-    assert world.server.requests[asked:] == []
+    # It reads, and writes nothing.
+    assert set(world.server.requests[asked:]) == {"GET /actions/artifacts"}
     assert world.comments(9) == []
 
     told = world.run("workflow_run", world.ended(run, event, number=43), workflow="kernels-told", number=5)
@@ -110,6 +111,30 @@ def test_a_forks_run_is_the_gate_and_its_end_is_told(world: World, keep: Keep) -
     assert rows(text) == rows(run.summary)
     assert "> This result was made by a run of a fork's code" in text
     assert marker.endswith(f"head={head} run=43 attempt=1 -->")
+
+
+def test_a_pull_request_is_compared_with_what_main_said(world: World, keep: Keep) -> None:
+    main = world.commit("what is on main")
+    (world.weather / "3.12").write_text("rain")
+    pushed = world.run("push", world.event("push") | {"ref": "refs/heads/main"}, number=51)
+    assert pushed.jobs["verdict"] == "failure"
+    assert pushed.summary.endswith("Baseline: none.\n"), "a push is compared with nothing"
+
+    (world.weather / "3.12").unlink()
+    (world.weather / "3.13").write_text("rain")
+    event = world.pull_request(11, world.commit("a change"), base=main)
+    run = world.run("pull_request", event, number=52, ref=MERGE.format(11))
+    _, text = only_comment(world, 11)
+    keep("baseline", text)
+    keep("baseline-summary", run.summary)
+    assert first_line(text) == FAIL
+    above, _, below = text.partition("| Python |")
+    assert "**Since the baseline**: 1 regressed, 1 fixed, 2 same (test by test in 2 cells)." in above
+    test = "`tests/test_double.py::test_the_machine_is_well`"
+    assert f"- ❌ regressed: {test} in [`py3.13-gil-on-triton3.7.0`]({job_page(52, 2)})" in above
+    assert f"- ✅ fixed: {test} in [`py3.12-gil-on-triton3.7.0`]({job_page(52, 1)})" in above
+    page = f"https://github.example/octo/kernels/commit/{main}"
+    assert below.endswith(f"Baseline: [`{main[:7]}`]({page}) on main, less than an hour old.\n")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +149,7 @@ def test_without_a_pull_request_the_summary_alone_is_written(world: World, keep:
     # The other cell's job never started, as when no machine takes it.
     check_told(run, CANNOT_TELL, cells=[["3.12", "on", "✅ pass 2"], ["3.13", "on", "❔ no result"]])
     assert world.server.state.comments == before
-    assert world.server.requests[asked:] == []
+    assert all(said.startswith(("GET /actions/", "GET storage")) for said in world.server.requests[asked:])
 
 
 def test_a_fork_reaches_ones_own_machines_once_a_person_has_approved(world: World) -> None:

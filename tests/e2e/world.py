@@ -10,11 +10,14 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tests.github_server.packing import pack
 from tests.github_server.server import GitHubServer
 from tests.github_server.state import READ, Pull, Token
+from tests.github_server.state import Run as GitHubRun
 
 ROOT = Path(__file__).parents[2]
 ACTIONS = Path(__file__).parent / "actions"
@@ -156,13 +159,15 @@ class World:
         event["repository"] |= {"full_name": REPOSITORY, "default_branch": "main", "private": False}
         return event
 
-    def pull_request(self, number: int, head: str, *, head_repository: str = REPOSITORY) -> dict[str, Any]:
-        """A pull request, on GitHub and as an event."""
+    def pull_request(
+        self, number: int, head: str, *, base: str = "b" * 40, head_repository: str = REPOSITORY
+    ) -> dict[str, Any]:
+        """A pull request into main, on GitHub and as an event."""
         self.server.state.pulls[number] = Pull(number, head, head_repository=head_repository)
         event = self.event("pull_request")
         pull = event["pull_request"] | {"number": number}
         pull["head"] |= {"sha": head, "ref": "topic", "repo": {"full_name": head_repository}}
-        pull["base"]["repo"]["full_name"] = REPOSITORY
+        pull["base"] |= {"ref": "main", "sha": base, "repo": {"full_name": REPOSITORY}}
         return event | {"number": number, "pull_request": pull}
 
     def ended(self, run: Run, event: dict[str, Any], *, number: int) -> dict[str, Any]:
@@ -235,12 +240,30 @@ class World:
         command += ["--matrix", f"name:{only}"] if only else []
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("GITHUB_", "PYTEST"))}
         done = subprocess.run(command, cwd=self.repository, env=clean, capture_output=True, text=True, check=False)
+        self._keep_artifacts(self._on_github(name, event, 9000 + number, attempt, workflow_file, ref))
         return _read(done.returncode, done.stdout + done.stderr)
 
     def comments(self, pull: int) -> list[str]:
         """What stands on a pull request, oldest first."""
         found = self.server.state.comments.values()
         return [comment.body for comment in sorted(found, key=lambda comment: comment.id) if comment.issue == pull]
+
+    def _on_github(self, name: str, event: dict[str, Any], run: int, attempt: int, path: str, ref: str) -> GitHubRun:
+        """The run as the API knows it."""
+        head = event.get("pull_request", {}).get("head")
+        if head is None:
+            commit = _git(self.repository, "rev-parse", "HEAD")
+            return GitHubRun(run, name, ref.removeprefix("refs/heads/"), commit, REPOSITORY, path, attempt)
+        return GitHubRun(run, name, head["ref"], head["sha"], head["repo"]["full_name"], path, attempt)
+
+    def _keep_artifacts(self, run: GitHubRun) -> None:
+        """What a run uploaded can be listed and downloaded from now on."""
+        self.server.state.runs[run.id] = run
+        known = {artifact.name for artifact in self.server.state.artifacts.values() if artifact.run == run.id}
+        self.server.state.now = datetime.now(UTC).isoformat()
+        for folder in sorted((self.artifacts / str(run.id)).glob("*")):
+            if folder.name not in known:
+                self.server.state.artifact(run, folder.name, pack(folder))
 
     def _actions(self) -> dict[str, str]:
         """Every `owner/repository@ref` that the workflows use -> a folder with it."""
