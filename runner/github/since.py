@@ -71,7 +71,8 @@ def changes_part(changes: Changes, jobs: Mapping[str, str]) -> Part:
     head = " ".join([f"**Since the baseline**: {said}.", *(prose(line, 600) for line in cells_in_words(changes))])
     rows = list(_rows(changes, jobs))
     if len(rows) > _SHOWN + 1:
-        folded = ["", "<details>", f"<summary>{len(rows) - _SHOWN} more changes</summary>", "", *rows[_SHOWN:]]
+        rest = len(changes.named) + sum(changes.unnamed.values()) - _SHOWN
+        folded = ["", "<details>", f"<summary>{_counted(rest, 'more test')}</summary>", "", *rows[_SHOWN:]]
         rows = [*rows[:_SHOWN], "\n".join([*folded, "", "</details>"])]
     return Part("changes", head + ("\n" if rows else ""), tuple(rows), rank=1)
 

@@ -82,7 +82,7 @@ def cells_in_words(changes: Changes) -> tuple[str, ...]:
     if changes.new_cells:
         said.append(f"The baseline lacks {_counted(len(changes.new_cells), 'cell')}: {_names(changes.new_cells)}.")
     if changes.gone_cells:
-        said.append(f"It alone has {_counted(len(changes.gone_cells), 'cell')}: {_names(changes.gone_cells)}.")
+        said.append(f"Only the baseline has {_counted(len(changes.gone_cells), 'cell')}: {_names(changes.gone_cells)}.")
     return (" ".join(said),) if said else ()
 
 

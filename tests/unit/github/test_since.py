@@ -77,9 +77,10 @@ def test_many_changes_are_folded(count: int, folded: int) -> None:
     assert shown.count("- ❌ regressed: ") == count
     below = shown.partition("<details>")[2]
     assert below.count("- ❌ regressed: ") == folded
-    assert (f"<summary>{folded} more changes</summary>" in below) == bool(folded)
+    assert (f"<summary>{folded} more tests</summary>" in below) == bool(folded)
 
 
 def test_more_than_are_named_are_counted() -> None:
     changes = Changes(made="x", cells=1, named=changed(1), unnamed={Change.REGRESSED: 3})
     assert text(changes).endswith("- ❌ regressed: 3 more tests")
+    assert "<summary>15 more tests</summary>" in text(changes.model_copy(update={"named": changed(20)}))

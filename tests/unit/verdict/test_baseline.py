@@ -50,7 +50,7 @@ def test_cells_of_one_side_are_named_and_their_tests_are_not_counted() -> None:
     lost = cell("l", a=Change.GONE).model_copy(update={"new": None})
     assert notes(cell("c", a=Change.SAME), new, gone, lost, planned=("c", "n", "l")) == (
         f"Compared with the baseline of {MADE}, test by test in 1 cell: 1 same.",
-        "The baseline lacks 1 cell: n. It alone has 1 cell: g.",
+        "The baseline lacks 1 cell: n. Only the baseline has 1 cell: g.",
     )
 
 
