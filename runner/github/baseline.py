@@ -59,7 +59,7 @@ def fetch_baseline(
     except GitHubError as error:
         return _none(f"the results of the branch {branch} could not be had: {_why(error)}")
     return found or _none(
-        f"no run of the branch {branch} has left a result of this matrix that is still kept; a push makes one"
+        f"no run of the branch {branch} has left a result of this matrix that is still kept; a run for a push to it makes one"
     )
 
 

@@ -179,7 +179,7 @@ class TestNone:
     def test_nothing_is_there(self, look: Look) -> None:
         assert remark(look()) == (
             "There is no baseline: no run of the branch main has left a result of this matrix that is still kept; "
-            "a push to it makes one."
+            "a run for a push to it makes one."
         )
 
     def test_another_matrix_is_another_name(self, look: Look, keep: Keep) -> None:
