@@ -58,9 +58,8 @@ def fetch_baseline(
         found = _taken(github, _runs(github, context, plan), plan, into, branch, clock)
     except GitHubError as error:
         return _none(f"the results of the branch {branch} could not be had: {_why(error)}")
-    return found or _none(
-        f"no run of the branch {branch} has left a result of this matrix that is still kept; a run for a push to it makes one"
-    )
+    nothing = f"no run of the branch {branch} has left a result of this matrix that is still kept"
+    return found or _none(f"{nothing}; a run for a push to it makes one")
 
 
 def copy_baseline(folder: Path, plan: Plan, into: Path) -> Baseline:
