@@ -12,10 +12,11 @@ from runner.commands.results import Results, read_plan
 from runner.commands.rules import rules_of
 from runner.errors import UsageError
 from runner.evidence.observed import Observer
-from runner.experiment.bench import Bench, Selection, UnavailableError
+from runner.experiment.bench import Bench, UnavailableError
 from runner.experiment.bisection import CERTAIN_REPEATS, Edge, NoEdge, next_release, repeats
 from runner.experiment.conditions import Conditions
 from runner.experiment.groups import Group, count_run, groups_of
+from runner.experiment.invocation import Selection
 from runner.experiment.neighbours import same_matrix, with_tritons
 from runner.model.contrast import Count
 from runner.model.plan import PlannedCell

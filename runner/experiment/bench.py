@@ -15,8 +15,9 @@ from runner.errors import DocumentError, TritonCompatError
 from runner.execution.cell import Rules, finished_result, run_cell
 from runner.execution.race import DOCUMENT as RACES
 from runner.experiment.checkout import Checkouts
-from runner.experiment.conditions import CACHE_VARIABLES, Cache, Conditions, found_caches, of_control, under
+from runner.experiment.conditions import Cache, Conditions, found_caches, of_control, under
 from runner.experiment.dumps import dump_variables
+from runner.experiment.invocation import Selection, command, gil_variables, named, variables
 from runner.model.cell import CellKey
 from runner.model.document import hide_from_git
 from runner.model.plan import Plan, PlannedCell, PlannedEnvironment, plan_sha
@@ -32,19 +33,6 @@ Say = Callable[[str], None]
 
 class UnavailableError(TritonCompatError):
     """Conditions that cannot be had on this machine; the message says why."""
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What of a cell is run.
-
-    Attributes:
-        tests: ids of the tests, in their order, or None for all.
-        files: the only files that are collected, or None for all.
-    """
-
-    tests: tuple[str, ...] | None = None
-    files: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -129,9 +117,9 @@ class Bench:
         is_new = finished_result(folder, plan_sha(variant, environment)) is None
         with self._with_caches(cell, copies if conditions.cache is Cache.FOUND and is_new else {}, folder):
             result = self._run(variant, environment, python, root, folder, rules)
-        env = _env(self, cell, variant, conditions)
+        env = variables(variant, conditions, self.found(cell))
         races = _races(folder) if conditions.threads else None
-        return Run(result, folder, env, _command(variant, selection), races)
+        return Run(result, folder, env, command(variant, selection), races)
 
     def control(self, cell: PlannedCell, parts: tuple[str, ...] | None, number: int) -> Run:
         """Make run `number` of the control in a cell's environment and GIL mode; `parts` None for all of it."""
@@ -143,7 +131,7 @@ class Bench:
         only = parts and tuple(f"test_control.py::{part}" for part in parts)
         rules = Rules(retry_suspects=False, only=only)
         result = self._run(variant, self.environment(cell.environment), python, CONTROL, folder, rules)
-        return Run(result, folder, _gil_env(variant), ("python", "-m", "pytest", *_named(only)))
+        return Run(result, folder, gil_variables(variant), ("python", "-m", "pytest", *named(only)))
 
     def helper_from(self, cell: PlannedCell, filler: str, number: int) -> tuple[Run, Run]:
         """The control's driver helper, in a cache that another environment filled: the filling, and the reading.
@@ -169,7 +157,7 @@ class Bench:
             planned = self.environment(conditions.environment)
             variant = of_control(cell, cache).model_copy(update={"key": _key(planned, conditions)})
             result = self._run(variant, planned, python, CONTROL, folder / name, rules)
-            runs.append(Run(result, folder / name, _gil_env(variant), ("python", "-m", "pytest", *part)))
+            runs.append(Run(result, folder / name, gil_variables(variant), ("python", "-m", "pytest", *part)))
         shutil.rmtree(folder / "cache", ignore_errors=True)
         return runs[0], runs[1]
 
@@ -264,32 +252,6 @@ def _with_plugin(cell: PlannedCell, plugin: str) -> PlannedCell:
     env["PYTHONPATH"] = ":".join(filter(None, (str(CURES), env.get("PYTHONPATH", ""))))
     settings = cell.settings.model_copy(update={"pytest_args": ("-p", plugin, *cell.settings.pytest_args), "env": env})
     return cell.model_copy(update={"settings": settings})
-
-
-def _env(bench: Bench, cell: PlannedCell, variant: PlannedCell, conditions: Conditions) -> dict[str, str]:
-    """The variables as a person would set them: the directory as found itself, not the copy of it."""
-    env = {name: value for name, value in variant.settings.env.items() if name not in CACHE_VARIABLES}
-    if conditions.cache is Cache.FOUND:
-        env.update({name: str(path) for name, path in bench.found(cell).items()})
-    elif bench.found(cell):
-        env.update(dict.fromkeys(bench.found(cell), "<an empty directory>"))
-    return {**env, **_gil_env(variant)}
-
-
-def _gil_env(cell: PlannedCell) -> dict[str, str]:
-    if not cell.key.python.endswith("t") or cell.key.gil.value == "default":
-        return {}
-    return {"PYTHON_GIL": "1" if cell.key.gil.value == "on" else "0"}
-
-
-def _command(cell: PlannedCell, selection: Selection) -> tuple[str, ...]:
-    return ("python", "-m", "pytest", *cell.settings.pytest_args, *_named(selection.tests or selection.files))
-
-
-def _named(tests: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Tests by name; a long list is told by its last one, which is the one in question."""
-    most = 20
-    return tests or () if len(tests or ()) <= most else (f"[{len(tests or ()) - 1} tests before]", (tests or ())[-1])
 
 
 def _digest(*facts: object) -> str:

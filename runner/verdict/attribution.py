@@ -14,7 +14,8 @@ from runner.model.plan import Plan
 from runner.model.result import CellResult
 from runner.model.verdict import Finding
 from runner.model.words import Cause, Confidence
-from runner.verdict.case import Case, Control, compared
+from runner.verdict.case import Case, Control
+from runner.verdict.effects import compared
 from runner.verdict.table import Row, decide
 from runner.verdict.wording import evidence_of, next_step_of, title_of
 

@@ -2,52 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from runner.evidence.observed import RootSeen
 from runner.evidence.root import RootKey
-from runner.evidence.siblings import Comparison, Tally
+from runner.evidence.siblings import Comparison
 from runner.evidence.signatures import Rule
-from runner.evidence.statistics import Strength, strength
 from runner.evidence.trace import frames
-from runner.model.contrast import Contrast, ControlPart, Count, Trial
+from runner.model.contrast import ControlPart, Count, Trial
 from runner.model.words import Confidence, Factor, Status
+from runner.verdict.effects import Effect, effects_of, pool
 
-_NOT_TRIED = frozenset({Factor.REPEAT, Factor.CONTROL})
-_FACTORS = {factor: number for number, factor in enumerate(Factor)}
 _RANK = {Confidence.PROVEN: 0, Confidence.LIKELY: 1, Confidence.CANNOT_TELL: 2}
-
-
-@dataclass(frozen=True)
-class Effect:
-    """What changing one factor to one value did, over all cells in which it was tried.
-
-    Attributes:
-        factor, before_value, after_value: what was changed, from what to what.
-        before, after: pooled counts; no side of a contrast is counted twice.
-        strength: how surely the change takes the failure away.
-        sources: where the counts come from, each once.
-    """
-
-    factor: Factor
-    before_value: str
-    after_value: str
-    before: Count
-    after: Count
-    strength: Strength
-    sources: tuple[str, ...]
-
-    @property
-    def cures(self) -> bool:
-        """The failure is surely enough there before and less so after."""
-        return self.strength.confidence is not Confidence.CANNOT_TELL
-
-    @property
-    def rules_out(self) -> bool:
-        """The same root is there with the factor changed, and no less so: the factor is not needed for it."""
-        return self.after.failed > 0 and not self.cures
 
 
 @dataclass(frozen=True)
@@ -153,29 +121,7 @@ class Case:
     @cached_property
     def effects(self) -> tuple[Effect, ...]:
         """What each changed factor did, one for each value that it was changed to."""
-        tried = max(1, len({one.factor for one in self.comparisons} - _NOT_TRIED))
-        repeats = {t.cell: t for one in self.comparisons if one.factor is Factor.REPEAT for t in one.after}
-        groups: dict[tuple[Factor, str], list[Comparison]] = {}
-        for one in self.comparisons:
-            if one.factor is not Factor.REPEAT:
-                groups.setdefault((one.factor, one.after[0].value), []).append(one)
-        found = []
-        for (factor, value), group in groups.items():
-            before = [tally for one in group for tally in one.before]
-            after = [tally for one in group for tally in one.after]
-            seen, changed = pool(_seen(before, repeats, factor)), pool(_changed(after, repeats))
-            found.append(
-                Effect(
-                    factor,
-                    ", ".join(sorted({tally.value for tally in before})),
-                    value,
-                    seen,
-                    changed,
-                    strength(seen, changed, 1 if factor in _NOT_TRIED else tried),
-                    tuple(sorted({tally.source for tally in after})),
-                )
-            )
-        return tuple(sorted(found, key=lambda e: (_FACTORS[e.factor], e.after_value)))
+        return effects_of(self.comparisons)
 
     @cached_property
     def count(self) -> Count:
@@ -240,50 +186,3 @@ class Case:
             {cell: control for cell, control in self.controls.items() if cell in cells},
             self.trials,
         )
-
-
-def pool(tallies: Iterable[Tally]) -> Count:
-    """Several tallies together. One that several comparisons share (a cell, or one and the same run) counts once.
-
-    Over different tests of a cell, the most attempts count, and among as many those that show the root most often.
-    """
-    once: dict[str | tuple[str, ...], Count] = {}
-    for number, tally in enumerate(tallies):
-        key: str | tuple[str, ...] = tally.source
-        if key == "run":
-            key = (tally.cell, tally.value, tally.started or str(number))
-        known = once.get(key)
-        if known is None or (tally.count.total, tally.count.failed) > (known.total, known.failed):
-            once[key] = tally.count
-    failed = other = total = processes = 0
-    for count in once.values():
-        failed, other, total = failed + count.failed, other + count.other, total + count.total
-        processes += count.trials
-    return Count(failed=failed, other=other, total=total, processes=processes)
-
-
-def compared(contrast: Contrast) -> Comparison:
-    """A contrast that was run. One that goes to the cache as found is read the other way: what a fresh one does."""
-    factor, before, after = contrast.factor, contrast.before, contrast.after
-    if factor is Factor.CACHE_AS_FOUND:
-        factor, before, after = Factor.FRESH_CACHE, after, before
-    sides = (Tally(contrast.cell, side.value, side.count, side.source, side.started) for side in (before, after))
-    first, second = sides
-    return Comparison(factor, (first,), (second,))
-
-
-def _seen(tallies: Iterable[Tally], repeats: Mapping[str, Tally], factor: Factor) -> Iterator[Tally]:
-    """Where the root was seen: a matrix run was looked at because it failed, so repetitions speak in its place.
-
-    A side that was run stands for itself, and repetitions of a test alone say nothing about it in company.
-    """
-    for tally in tallies:
-        again = repeats.get(tally.cell) if tally.source != "run" and factor is not Factor.ALONE else None
-        yield tally if again is None else replace(again, value=tally.value)
-
-
-def _changed(tallies: Iterable[Tally], repeats: Mapping[str, Tally]) -> Iterator[Tally]:
-    """What was seen with the factor changed: where the same failure was repeated in a sibling, the repetitions."""
-    for tally in tallies:
-        again = repeats.get(tally.cell) if tally.source != "run" and tally.count.failed else None
-        yield tally if again is None else replace(tally, count=again.count)

@@ -9,7 +9,8 @@ from runner.evidence.statistics import PROVEN_P, rate, repeats_needed, repeats_t
 from runner.model.contrast import ControlPart, Count
 from runner.model.verdict import Evidence
 from runner.model.words import Confidence, Factor, Outcome
-from runner.verdict.case import Case, Effect
+from runner.verdict.case import Case
+from runner.verdict.effects import Effect
 from runner.verdict.table import Row
 
 _QUOTE = 160
