@@ -114,6 +114,7 @@ def _add_stages(subparsers: _Subparsers) -> None:
     experiment = _command(subparsers, "experiment", "Find out why cells failed: one factor changed at a time.")
     experiment.add_argument("--root", type=Path, help="the project's root here, when the plan is another machine's")
     experiment.add_argument("--budget", default="15m", help="time for each cell (default: %(default)s)")
+    experiment.add_argument("--total-budget", metavar="TIME", help="time for all cells together (default: no limit)")
     experiment.add_argument("--cell", action="append", default=[], metavar="ID", help="only this cell; may be repeated")
     experiment.add_argument("--base", metavar="REV", help="a commit to compare with, such as origin/main")
     experiment.add_argument("--cache", type=Path, metavar="DIR", help="also look at what fails with this Triton cache")

@@ -77,7 +77,9 @@ def _look_into_failures(session: nox.Session, options: argparse.Namespace, out: 
     """The experiments; without them there is still a verdict, so their failure ends nothing."""
     if options.budget == NO_BUDGET:
         return
-    words = ("experiment", "--out", str(out), "--budget", options.budget, *(["--offline"] if options.offline else []))
+    words = ["experiment", "--out", str(out), "--budget", options.budget]
+    words += ["--total-budget", options.total_budget] if options.total_budget else []
+    words += ["--offline"] if options.offline else []
     status = run_child([sys.executable, "-m", "runner", *words])
     if status:
         session.warn(f"the failures were not looked into: triton-compat experiment ended with exit status {status}")
@@ -152,6 +154,7 @@ def _options(words: Sequence[str], default: Path) -> argparse.Namespace:
     parser.add_argument(
         "--budget", default="15m", metavar="TIME", help="for experiments, each failing cell; 0: none (default: 15m)"
     )
+    parser.add_argument("--total-budget", metavar="TIME", help="for the experiments of all cells together")
     options = parser.parse_args(words)
     options.matrix = _from_where_it_was_called(options.matrix)
     options.switches = [f"--{name}" for name in ("offline", "fresh") if getattr(options, name)]

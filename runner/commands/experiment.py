@@ -19,12 +19,16 @@ from runner.experiment.bench import Bench, UnavailableError
 from runner.experiment.candidates import World
 from runner.experiment.checkout import Checkouts
 from runner.experiment.conditions import Cache
-from runner.experiment.stage import Known, Stage
+from runner.experiment.known import Known
+from runner.experiment.order import most_telling_first
+from runner.experiment.stage import Stage
 from runner.model.contrast import Contrasts
 from runner.model.plan import Plan, PlannedCell, PlannedEnvironment
 from runner.model.result import CellResult
 from runner.model.words import Status
 from runner.plan.values import duration
+
+_LEFT_OUT = "was not looked into: the total budget was spent"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,7 +37,8 @@ def run(options: argparse.Namespace) -> int:
     results = Results(plan, options.out)
     known = _known(plan, results, options.out, rules_of(plan, options))
     environments = as_found(plan, {name: seen.installed for name, seen in known.observed.items()}).environments
-    budget, caches = _budget(options.budget), _caches(options.cache)
+    budget, caches = _time("--budget", options.budget), _caches(options.cache)
+    total = _countdown(_time("--total-budget", options.total_budget)) if options.total_budget else None
     with Checkouts(Path(plan.root), options.out) as checkouts:
         base = checkouts.resolve(options.base) if options.base else None
         bench = Bench(plan, options.out, caches=caches, checkouts=checkouts, say=_say, offline=options.offline)
@@ -44,7 +49,11 @@ def run(options: argparse.Namespace) -> int:
         if not failing:
             print(f"No cell fails{' with the cache as found' if caches else ''}, so there is nothing to look into.")
         neighbours = Neighbours(plan, offline=options.offline, say=_say)
-        for cell in failing:
+        left_out = []
+        for cell in _in_order(failing, known):
+            if total is not None and total() <= 0:
+                left_out.append(_leave_out(cell, contrasts_file(options.out, cell.key.id)))
+                continue
             result = found.get(cell.key.id) or results[cell.key.id]
             stage = Stage(
                 result,
@@ -53,11 +62,30 @@ def run(options: argparse.Namespace) -> int:
                 bench=bench,
                 world=_world(bench, environments, neighbours.of(cell), base),
                 path=contrasts_file(options.out, cell.key.id),
-                left=_countdown(budget),
+                left=_countdown(budget, total),
                 as_found=caches if cell.key.id in found else None,
             )
             print(_summary(stage.run()))
+        if left_out:
+            print(f"{len(left_out)} of {len(failing)} cells {_LEFT_OUT}: {', '.join(left_out)}")
     return 0
+
+
+def _in_order(cells: list[PlannedCell], known: Known) -> list[PlannedCell]:
+    """What tells the most comes first; cells that fail with the cache as found alone come last."""
+    roots = {
+        cell.key.id: known.observed[cell.key.id].roots.keys()
+        | (known.raced[cell.key.id].roots.keys() if cell.key.id in known.raced else set())
+        for cell in cells
+    }
+    return [known.cells[name] for name in most_telling_first(roots)]
+
+
+def _leave_out(cell: PlannedCell, path: Path) -> str:
+    """Say in contrasts.json why there are none; those of an earlier experiment stay."""
+    if not path.exists():
+        Contrasts(cell=cell.key.id, unfinished=(f"the cell {_LEFT_OUT}",)).write(path)
+    return cell.key.id
 
 
 def _known(plan: Plan, results: Mapping[str, CellResult], out: Path, rules: Rules) -> Known:
@@ -107,17 +135,17 @@ def _chosen(known: Known, wanted: list[str], status: Status) -> list[PlannedCell
     return [cell for cell in having if not wanted or cell.key.id in wanted]
 
 
-def _countdown(budget: float) -> Callable[[], float]:
-    """Seconds that are left of a budget that begins now."""
+def _countdown(budget: float, total: Callable[[], float] | None = None) -> Callable[[], float]:
+    """Seconds that are left of a budget that begins now, and of the total where there is one."""
     end = time.monotonic() + budget
-    return lambda: end - time.monotonic()
+    return lambda: min(end - time.monotonic(), total() if total else budget)
 
 
-def _budget(text: str) -> float:
+def _time(option: str, text: str) -> float:
     try:
         return duration(text)
     except ValueError as error:
-        raise UsageError(f"--budget: {error}.", remedy="Give a time such as 15m or 90s.") from error
+        raise UsageError(f"{option}: {error}.", remedy="Give a time such as 15m or 90s.") from error
 
 
 def _summary(found: Contrasts) -> str:

@@ -72,3 +72,18 @@ def test_what_the_budget_does_not_allow_is_said(failed: Matrix) -> None:
     assert finding_of(failed.judge(), "test_needs_the_gil").cause is Cause.UNEXPLAINED
     failed.call("experiment", "--offline")
     assert not any("the budget was spent" in sentence for sentence in failed.contrasts(CELL).unfinished)
+
+
+def test_cells_for_which_the_total_budget_leaves_no_time_are_named(matrix: Callable[[str], Matrix]) -> None:
+    run = matrix(MATRIX)
+    (run.folder / "tests").mkdir()
+    (run.folder / "tests" / "test_it.py").write_text("def test_fails():\n    assert 1 == 2\n")
+    run.run()
+    told = run.call("experiment", "--offline", "--total-budget", "1s")
+    first, second = "py3.13t-gil-on-triton3.7.0", CELL
+    assert f"1 of 2 cells was not looked into: the total budget was spent: {second}" in told
+    assert run.contrasts(first).control
+    assert run.contrasts(second).unfinished == ("the cell was not looked into: the total budget was spent",)
+    assert any(second in note and "total budget" in note for note in run.judge().notes)
+    run.call("experiment", "--offline", "--budget", "1s", "--cell", second)
+    assert run.contrasts(second).control
