@@ -64,6 +64,6 @@ def _how(planted: Cause, answers: list[tuple[Cause, Confidence]]) -> str:
     sure = {cause for cause, confidence in answers if confidence is not Confidence.CANNOT_TELL}
     if sure - {planted}:
         return WRONG
-    if planted in sure:
+    if planted in sure or (answers and planted is Cause.UNEXPLAINED):
         return RIGHT
     return OPEN if answers else MISSED
