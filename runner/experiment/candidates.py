@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from packaging.version import InvalidVersion, Version
@@ -63,16 +63,20 @@ class World:
         raise KeyError(environment)
 
 
-def candidates(start: Conditions, world: World, categories: Iterable[Category] = ()) -> tuple[Candidate, ...]:
+def candidates(
+    start: Conditions, world: World, categories: Iterable[Category] = (), *, silent: Collection[str] = ()
+) -> tuple[Candidate, ...]:
     """Every contrast that starts at these conditions, ordered: the cheap before the dear, and then by the lead.
 
     Args:
         start: the conditions under which the failure is seen.
         world: what there is to change.
         categories: what the failure's signature hints at.
+        silent: ids of environments in which the test is known to fail in another way, which tells nothing.
     """
     rank = {factor: number for number, factor in enumerate(_order(tuple(categories)))}
-    found = (*_alone(start), *_threads(start), *_here(start, world), *_environments(start, world), *_base(start, world))
+    there = (*_environments(start, world, silent), *_base(start, world))
+    found = (*_alone(start), *_threads(start), *_here(start, world), *there)
     return tuple(sorted(found, key=lambda one: (one.cost, rank.get(one.factor, len(rank)))))
 
 
@@ -103,7 +107,7 @@ def _here(start: Conditions, world: World) -> Iterator[Candidate]:
                 yield Candidate(Factor.GIL, start, after, start.gil.value, mode.value)
 
 
-def _environments(start: Conditions, world: World) -> Iterator[Candidate]:
+def _environments(start: Conditions, world: World, silent: Collection[str]) -> Iterator[Candidate]:
     here = world.get(start.environment)
     build = _build(here)
     if build is None or here.triton is None:
@@ -121,21 +125,21 @@ def _environments(start: Conditions, world: World) -> Iterator[Candidate]:
         elif other.version != build.version and other.free_threaded is build.free_threaded:
             yield Candidate(Factor.PYTHON, start, after, str(build), str(other), cost)
     same_python = [one for one, other in others if other == build and one.triton and one.triton != here.triton]
-    for one in _neighbours(here, same_python, world):
+    for one in _neighbours(here, same_python, world, silent):
         cost = Cost.NEW_ENVIRONMENT if one.id in world.new else Cost.OTHER_ENVIRONMENT
         yield Candidate(Factor.TRITON, start, replace(start, environment=one.id), _triton(here), _triton(one), cost)
 
 
 def _neighbours(
-    here: PlannedEnvironment, others: list[PlannedEnvironment], world: World
+    here: PlannedEnvironment, others: list[PlannedEnvironment], world: World, silent: Collection[str]
 ) -> Iterator[PlannedEnvironment]:
-    """The nearest release on either side, from the plan where it has one there."""
+    """The nearest release on either side that can tell something, from the plan where it has one there."""
     mine = _version(here.triton)
     for is_newer in (True, False):
         side = [one for one in others if (_version(one.triton) > mine) is is_newer and _same_kind(one, here)]
         planned = [one for one in side if one.id not in world.new]
         side = sorted(planned or side, key=lambda one: _version(one.triton), reverse=not is_newer)
-        yield from side[:_NEIGHBOURS]
+        yield from ([one for one in side if one.id not in silent] or side)[:_NEIGHBOURS]
 
 
 def _base(start: Conditions, world: World) -> Iterator[Candidate]:

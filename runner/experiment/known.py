@@ -44,6 +44,19 @@ class Known:
                 return group.test in seen.roots[group.root.id].tests
         return False
 
+    def silent(self, cell: PlannedCell, group: Group) -> frozenset[str]:
+        """Ids of environments in which the group's test fails in another way alone, in the same GIL mode."""
+        observed = self.raced if group.threads else self.observed
+        found = set()
+        for other in self.cells.values():
+            seen = observed.get(other.key.id)
+            if seen is None or other is cell or other.key.gil is not cell.key.gil or not _alike(other, cell):
+                continue
+            test = seen.tests.get(group.test)
+            if test is not None and test.bad and group.root.id not in dict(test.bad):
+                found.add(other.environment)
+        return frozenset(found)
+
 
 def _alike(one: PlannedCell, other: PlannedCell) -> bool:
     left, right = one.settings, other.settings

@@ -118,7 +118,8 @@ class Stage:
         """The contrasts of one group; where they started, and whether its failure is certain."""
         group = inquiry.group
         self._looked_into.append((inquiry, start))
-        plan = candidates(start.conditions, self._world, group.categories)
+        silent = self._known.silent(self._cell, group)
+        plan = candidates(start.conditions, self._world, group.categories, silent=silent)
         answered = frozenset(one for one in plan if self._known.answers(one, self._cell, group))
         while True:
             counts = inquiry.counts

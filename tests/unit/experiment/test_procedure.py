@@ -211,3 +211,16 @@ def test_the_nearest_triton_on_each_side_is_tried() -> None:
     others = tuple(environment("3.13t", version) for version in ("3.3.0", "3.3.1", "3.10.0", "3.11.0"))
     found = candidates(ALONE, World((HERE, *others)), ())
     assert [one.after_value for one in found if one.factor is Factor.TRITON] == ["3.10.0", "3.3.1"]
+
+
+def test_a_release_that_fails_in_another_way_is_passed_over_for_the_next_one() -> None:
+    releases = ("3.3.1", "3.6.0", "3.7.0", "3.8.0", "3.9.0")
+    world = World(tuple(environment("3.13t", release) for release in releases))
+
+    def tried(*silent: str) -> set[str]:
+        plan = candidates(ALONE, world, silent=[f"py3.13t-triton{release}" for release in silent])
+        return {one.after_value for one in plan if one.factor is Factor.TRITON}
+
+    assert tried() == {"3.6.0", "3.8.0"}
+    assert tried("3.8.0") == {"3.6.0", "3.9.0"}
+    assert tried("3.3.1", "3.6.0", "3.8.0", "3.9.0") == {"3.6.0", "3.8.0"}, "then it is tried whether that is still so"
