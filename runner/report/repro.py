@@ -198,7 +198,7 @@ def _report(case: Case) -> Iterator[str]:
     sample = case.sample
     if sample is not None:
         said = compiler_said(sample.output) if case.dump is not None else ""
-        happened = (said, _short(sample.stack, case.plan.root), sample.message)
+        happened = (_short(said, case.plan.root), _short(sample.stack, case.plan.root), sample.message)
         yield fenced("\n".join(filter(None, happened)) or "(nothing was said)")
         yield ""
     yield from _minimal(case)
