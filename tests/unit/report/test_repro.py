@@ -156,7 +156,7 @@ def test_a_findings_folder_is_a_name_whatever_its_id_holds() -> None:
 def test_what_the_compiler_said_and_worked_on_is_in_the_report() -> None:
     one = case(cause=Cause.COMPILER, control=False)
     assert "What the compiler worked on" not in upstream_report(one)
-    output = "  %0 = arith.constant dense<0>\nLLVM ERROR: Cannot select: i32\n/a project/t.py:8:0: error: x\nunrelated\n"
+    output = "  %0 = arith.constant dense<0>\nLLVM ERROR: Cannot select: i32\n/a project/t.py:8: error: x\nunrelated\n"
     attempt = ATTEMPT.model_copy(update={"output": output})
     tests = (TestResult(id=HOSTILE, outcome=Outcome.FAILED, attempts=(attempt,)),)
     assert one.contrasts is not None
@@ -165,6 +165,6 @@ def test_what_the_compiler_said_and_worked_on_is_in_the_report() -> None:
     )
     result = one.result.model_copy(update={"tests": tests})
     text = upstream_report(dataclasses.replace(one, result=result, contrasts=contrasts))
-    assert "```text\nLLVM ERROR: Cannot select: i32\nt.py:8:0: error: x\nFile autotuner.py" in text.replace("````", "```")
+    assert "```text\nLLVM ERROR: Cannot select: i32\nt.py:8: error: x\nFile autotuner.py" in text.replace("````", "```")
     assert "arith.constant" not in text
     assert "triton-opt --run-reproducer ir/reproducer.mlir" in text
