@@ -41,8 +41,7 @@ def download(
         session.headers.update({"User-Agent": str(github.session.headers["User-Agent"]), "Accept-Encoding": "identity"})
         for left in reversed(range(_TRIES)):
             address = github.address(path, needs=needs)
-            target.seek(0)
-            target.truncate()
+            target.seek(0)  # an artifact never changes, so the second try is no shorter
             try:
                 _receive(session, address, github.timeout, target, limit, lambda: clock() < end)
             except (requests.RequestException, HTTPError) as error:

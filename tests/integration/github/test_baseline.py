@@ -223,6 +223,13 @@ class TestNone:
         assert "signature" not in said, "whoever has the address has the file"
         assert operation in server.requests
 
+    def test_no_storage_at_all_is_told_without_its_address(
+        self, look: Look, keep: Keep, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        keep(Run(5))
+        monkeypatch.setattr(GitHubServer, "storage_url", "http://127.0.0.1:1")
+        assert "it did not arrive whole (ConnectionError)" in remark(look())
+
     @pytest.mark.parametrize("operation", [LIST, RUN, ADDRESS, STORAGE])
     @pytest.mark.parametrize("case", [503, Harm.RESET, Harm.TRUNCATED], ids=str)
     def test_what_goes_wrong_once_costs_nothing(
@@ -419,6 +426,11 @@ class TestComment:
         body = job("none")
         assert body.endswith("Baseline: none.\n")
         assert "Since the baseline" not in body
+
+    def test_why_there_was_none_is_forgotten_as_well(self, job: Callable[..., str], server: GitHubServer) -> None:
+        assert "There is no baseline" in job()
+        server.state.comments.clear()
+        assert "There is no baseline" not in job("none")
 
     def test_a_folder_is_named(self, job: Callable[..., str], before: Step) -> None:
         body = job(str(before.out))

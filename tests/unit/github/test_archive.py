@@ -110,6 +110,18 @@ def test_a_list_that_is_longer_than_it_says_is_not_read_either(tmp_path: Path, p
         unpacked(bytes(content), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("before", "count", "length"),
+    [(b"", MOST_FILES + 1, 0), (b"", 1, 2**30), (b"PK\x06\x07" + bytes(16), 1, 0)],
+    ids=["files", "bytes", "larger kind"],
+)
+def test_the_end_alone_is_enough_to_refuse(tmp_path: Path, before: bytes, count: int, length: int) -> None:
+    """What it speaks of is not there, so whoever looked for it would say so instead."""
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count, count, length, 0, 0)
+    with pytest.raises(DocumentError, match="more than 20,000 files"):
+        unpacked(bytes(100) + before + end, tmp_path)
+
+
 def test_an_archive_of_the_larger_kind_is_refused(tmp_path: Path) -> None:
     content = pack_texts((str(number), b"") for number in range(70_000))
     assert b"PK\x06\x07" in content
