@@ -12,7 +12,8 @@ from runner.model.contrast import Contrasts
 from runner.model.document import write_whole
 from runner.model.verdict import Finding, Verdict
 from runner.report.compiler_files import FOLDER
-from runner.report.repro import Case, file_name, headline, script, upstream_report
+from runner.report.repro import Case, file_name, headline, script
+from runner.report.upstream import upstream_report
 
 _CONTROL_FILES = ("conftest.py", "control_kernels.py", "libcuda.c", "pytest.ini", "test_control.py")
 
@@ -80,6 +81,6 @@ def _looked_into(options: argparse.Namespace, finding: Finding, cells: list[str]
             found = Contrasts.read(contrasts_file(options.out, name))
         except DocumentError:
             continue
-        if any(finding.id.endswith(one.root) for one in found.contrasts):
+        if any(one.root == finding.root for one in found.contrasts):
             return name
     return None

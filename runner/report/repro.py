@@ -1,29 +1,26 @@
-"""A finding as a script that shows it again, and as a report that is ready to file. Pure text."""
+"""A finding as a script that shows it again. Pure text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from runner.model.cell import PythonBuild
 from runner.model.contrast import Contrast, Contrasts, ControlPart, Dump, FoundFailure
 from runner.model.plan import Plan, PlannedCell, PlannedEnvironment
-from runner.model.result import Attempt, CellResult, ObservedEnvironment
-from runner.model.verdict import Evidence, Finding
+from runner.model.result import Attempt, CellResult
+from runner.model.verdict import RACED, Finding
 from runner.model.words import Cause, Confidence, GilMode
-from runner.report.compiler_files import compiler_files, compiler_said
-from runner.report.escape import code, fenced, line, prose
+from runner.report.escape import line
+from runner.report.race_script import race_lines
 from runner.report.shell import command, comment, word
 
 UPSTREAM = frozenset(
     {Cause.STALE_CACHE, Cause.THREAD_SAFETY, Cause.TRITON_VERSION, Cause.PYTHON_ABI, Cause.COMPILER, Cause.TOOLCHAIN}
 )
 """Causes that may be Triton's; a report is made where the evidence does not rest on the project's code alone."""
-_CUT = "  [frames of pytest]"
-_OF_PYTEST = ("/_pytest/", "/pluggy/", "/_triton_compat/")
-_SITE = re.compile(r"(?<=\")/[^\"]{1,1000}/site-packages/")
 _CACHE = "TRITON_CACHE_DIR"
 
 
@@ -49,26 +46,26 @@ class Case:
     def found(self) -> FoundFailure | None:
         """What the cell shows with the user's own cache alone, if the finding is about that."""
         found = self.contrasts.found if self.contrasts else ()
-        return next((one for one in found if self.finding.id.endswith(one.root)), None)
+        return next((one for one in found if one.root == self.finding.root), None)
 
     @property
     def dump(self) -> Dump | None:
         """What Triton's compiler worked on when it failed, where it was kept."""
         made = self.contrasts.dumps if self.contrasts else ()
-        return next((one for one in made if self.finding.id.endswith(one.root)), None)
+        return next((one for one in made if one.root == self.finding.root), None)
 
     @property
     def mine(self) -> tuple[Contrast, ...]:
         """The contrasts of the finding's root in this cell."""
         made = self.contrasts.contrasts if self.contrasts else ()
-        return tuple(one for one in made if self.finding.id.endswith(one.root))
+        return tuple(one for one in made if one.root == self.finding.root)
 
     @property
     def test(self) -> str | None:
         """The test that stands for the finding: the one that was looked into, else the first of this cell."""
         if self.mine:
             return self.mine[0].tests[0]
-        own = {test.id for test in self.result.tests if test.outcome.is_bad}
+        own = {test.id for test in self.result.tests if test.outcome.is_bad or self.finding.is_raced}
         return next((test for test in self.finding.tests if test in own), None)
 
     @property
@@ -88,7 +85,7 @@ class Case:
             for part in parts
             if part.count
             and part.count.failed
-            and (any(self.finding.id.endswith(root) for root in part.roots) or _signed(self.finding, part.signatures))
+            and (_failure(self.finding) in part.roots or _signed(self.finding, part.signatures))
         )
 
     @property
@@ -100,7 +97,12 @@ class Case:
 
 
 def _signed(finding: Finding, signatures: Sequence[str]) -> bool:
-    return any(finding.id.startswith(f"{finding.cause.value}-{name}-") for name in signatures)
+    return any(_failure(finding).startswith(f"{name}-") for name in signatures)
+
+
+def _failure(finding: Finding) -> str:
+    """The root as the control has it: what threads do to one test is there what they do to one kernel."""
+    return finding.root.removeprefix(RACED)
 
 
 def script(case: Case) -> str:
@@ -121,6 +123,10 @@ def _script(case: Case) -> Iterator[str]:
     yield 'work=$(mktemp -d) && cd "$work" || exit 1'
     yield from _environment(case)
     yield ""
+    if finding.is_raced and case.test is not None:
+        yield from race_lines(case.cell, case.plan.root, case.test, case.environment.executable)
+        yield from _counts(case)
+        return
     yield comment(f"The test, as the matrix ran it{', with the cache as it was found' if case.found else ''}.")
     workdir = str(PurePosixPath(case.plan.root) / settings.workdir)
     yield f"cd {word(workdir)} || exit 1"
@@ -176,111 +182,6 @@ def _counts(case: Case) -> Iterator[str]:
             f"Seen: {one.factor.value}: {one.before.value} {one.before.count} failed, "
             f"{one.after.value} {one.after.count} failed"
         )
-
-
-def upstream_report(case: Case) -> str:
-    """A report in Markdown that is ready to file: no project code where the control shows the same."""
-    return "\n".join(_report(case)) + "\n"
-
-
-def _report(case: Case) -> Iterator[str]:
-    finding = case.finding
-    yield f"# {prose(finding.title)}"
-    yield ""
-    yield f"Cause as found by controlled experiment: **{finding.cause.value}**, {finding.confidence.value}."
-    yield ""
-    yield "## Versions"
-    yield ""
-    yield from _versions(case)
-    yield ""
-    yield "## What happens"
-    yield ""
-    sample = case.sample
-    if sample is not None:
-        said = compiler_said(sample.output) if case.dump is not None else ""
-        happened = (_short(said, case.plan.root), _short(sample.stack, case.plan.root), sample.message)
-        yield fenced("\n".join(filter(None, happened)) or "(nothing was said)")
-        yield ""
-    yield from _minimal(case)
-    if case.dump is not None:
-        yield from compiler_files(case.dump)
-    yield "## What was changed, one factor at a time"
-    yield ""
-    contrasts = [one for one in finding.evidence if one.kind == "contrast" and not _rules_out(one)]
-    yield from _bullets(contrasts) or ["- Nothing: the control alone shows it."]
-    yield ""
-    yield "## What was ruled out"
-    yield ""
-    ruled_out = _bullets(filter(_rules_out, finding.evidence))
-    yield from ruled_out or ["- Nothing: no other factor was tried."]
-    yield ""
-    yield "## How often, and Triton alone"
-    yield ""
-    yield from _bullets(one for one in finding.evidence if one.kind in {"count", "control"})
-
-
-def _short(stack: str | None, root: str) -> str:
-    """A stack without the frames of pytest that a crash dump ends in, and without this machine's folders."""
-    kept: list[str] = []
-    for row in (stack or "").splitlines():
-        if row.startswith("  File ") and any(folder in row for folder in _OF_PYTEST):
-            if kept and kept[-1] != _CUT:
-                kept.append(_CUT)
-            continue
-        kept.append(_SITE.sub("", row).replace(root.rstrip("/") + "/", ""))
-    return "\n".join(kept)
-
-
-def _bullets(evidence: Iterable[Evidence]) -> list[str]:
-    return [f"- {prose(one.text, 600)}" for one in evidence]
-
-
-def _rules_out(one: Evidence) -> bool:
-    return "ruled out" in one.text or "no race between threads" in one.text
-
-
-def _versions(case: Case) -> Iterator[str]:
-    seen: ObservedEnvironment | None = case.result.environment
-    gil = case.result.gil
-    rows = {
-        "Python": seen.build if seen else case.environment.python,
-        "ABI": seen.soabi if seen else None,
-        "GIL": f"asked for {case.cell.key.gil.value}" + _at_end(gil.enabled_at_end, gil.enabled_by),
-        "Triton": (seen.triton if seen else None) or case.environment.triton,
-        "torch": (seen.torch if seen else None) or "none",
-        "GPU": ", ".join(f"{gpu.name} (SM {gpu.compute_capability})" for gpu in seen.gpus)
-        if seen and seen.gpus
-        else "none",
-        "CUDA driver": (seen.driver if seen else None) or "none",
-        "Platform": seen.platform if seen else None,
-    }
-    yield from (f"- {name}: {code(value)}" for name, value in rows.items() if value)
-
-
-def _at_end(enabled: bool | None, by: str | None) -> str:
-    if enabled is None:
-        return ""
-    return f", {'on' if enabled else 'off'} at the end" + (f", switched on by {by}" if by else "")
-
-
-def _minimal(case: Case) -> Iterator[str]:
-    yield "## To see it"
-    yield ""
-    if shown := case.shown_by:
-        part = shown[0]
-        yield (
-            f"No project code: {prose(part.title)}{_threads(part)} fails {prose(str(part.count))} times. "
-            "The files in `control/` hold all of it:"
-        )
-        yield ""
-        yield fenced(command(part.command, part.env))
-    else:
-        yield "The script beside this report makes the environment and runs the test."
-    yield ""
-
-
-def _threads(part: ControlPart) -> str:
-    return f" from {part.threads} threads" if part.threads > 1 else ""
 
 
 def file_name(finding: Finding) -> str:
