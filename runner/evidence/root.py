@@ -12,6 +12,7 @@ from runner.evidence.rulefile import built_in
 from runner.evidence.signatures import Category, Rules, attempt_text, ends_of
 from runner.evidence.trace import Frame, bounded, crashed_thread, frames, last_exception
 from runner.model.result import Attempt
+from runner.model.verdict import RACED
 from runner.model.words import Outcome
 
 _INNERMOST = 3
@@ -51,7 +52,7 @@ class RootKey:
     @property
     def id(self) -> str:
         """Short, readable and stable: `autotuner-nargs-none-3f2a91c4`, with `race-` before it for what was raced."""
-        return f"race-{self.failure}" if self.raced else self.failure
+        return f"{RACED}{self.failure}" if self.raced else self.failure
 
     @cached_property
     def failure(self) -> str:

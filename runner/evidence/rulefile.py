@@ -13,6 +13,7 @@ import yaml
 from runner.errors import MatrixFileError
 from runner.evidence.signatures import Category, Rule, Rules
 from runner.model.plan import RuleFile
+from runner.model.verdict import RACED
 
 _REMEDY = "Correct the lines named above; docs/attribution.md describes the format of a rule file."
 _TEXTS = ("id", "meaning", "next_step", "versions")
@@ -142,6 +143,8 @@ class _Reader:
             return ""
         if word == "id" and not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,60}", node.value):
             self.problem(node, f"the id {node.value!r} may hold small letters, digits and '-' alone")
+        if word == "id" and node.value.startswith(RACED):
+            self.problem(node, f"the id {node.value!r} may not begin with {RACED!r}: that tells roots of races apart")
         return str(node.value)
 
     def category(self, node: yaml.Node, text: str) -> Category:

@@ -10,6 +10,9 @@ from runner.model.changes import Changes
 from runner.model.document import Document, Value
 from runner.model.words import Cause, Confidence, Outcome, Status, VerdictWord
 
+RACED = "race-"
+"""The beginning of such roots' ids."""
+
 
 class Evidence(Value):
     """One piece of evidence, as a sentence with its numbers.
@@ -34,6 +37,16 @@ class Finding(Value):
     confidence: Confidence
     evidence: tuple[Evidence, ...] = ()
     next_step: str
+
+    @property
+    def root(self) -> str:
+        """Id of the root that it is about, as in contrasts.json."""
+        return self.id.removeprefix(f"{self.cause.value}-")
+
+    @property
+    def is_raced(self) -> bool:
+        """It is about what fails only where several threads run one test at once."""
+        return self.root.startswith(RACED)
 
 
 class CellVerdict(Value):

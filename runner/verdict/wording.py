@@ -40,7 +40,7 @@ def title_of(case: Case) -> str:
     sample = next(iter(case.seen.values())).sample
     where = f", in {plain(case.root.frames[0], 100)}" if case.root.frames else ""
     kind = f": {plain(case.root.message, 100)}" if case.rule and case.rule.apart and case.root.message else ""
-    where += ", when threads run a test at once that passes in one" if case.root.raced else ""
+    where += ", when several threads at once run a test that passes in one" if case.root.raced else ""
     if case.root.death:
         ends = {"timed_out": "did not end in time"}
         return f"The process {ends.get(case.root.death, f'died ({plain(case.root.death, 40)})')}{where}{kind}"

@@ -7,7 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from runner.model.words import Cause, Confidence
+from runner.model.plan import Plan
+from runner.model.result import CellResult
+from runner.model.verdict import Finding
+from runner.model.words import Cause, Confidence, Outcome, Status
 from tests.integration.experiment.conftest import PROJECTS, Matrix, finding_of, said
 from tests.integration.experiment.table import Table
 
@@ -65,3 +68,53 @@ def test_a_race_of_the_projects_own_is_the_projects(matrix: Callable[[str], Matr
     assert "Workaround 'run with PYTHON_GIL=1' was run: 0 of" in said(lost)
     assert "the GIL is ruled out as the cause" in said(evicted)
     assert "so it is the project's own" in said(lost)
+
+
+ONLY_IN_THREADS = """
+python: [3.13t]
+gil: off
+triton: 3.7.0
+project:
+  root: {project}
+  tests: {test}
+  env: {{PYTHONPATH: src}}
+limits: {{test: 120s}}
+race: {{threads: 8, rounds: 3}}
+"""
+
+
+def only_in_threads(matrix: Callable[[str], Matrix], project: str, test: str) -> Finding:
+    """The only finding on a test that passes by itself and fails where eight threads run it at once."""
+    run = matrix(ONLY_IN_THREADS.format(project=PROJECTS / project, test=test))
+    run.run()
+    (cell,) = Plan.read(run.out / "plan.json").cells
+    result = CellResult.read(run.out / "cells" / cell.key.id / "result.json")
+    assert [one.outcome for one in result.tests] == [Outcome.PASSED]
+    assert result.status is Status.FAIL
+    run.experiment_within_the_plan()
+    return finding_of(run.judge(), test.rpartition("::")[2])
+
+
+def test_a_race_of_triton_that_only_the_race_stage_shows(matrix: Callable[[str], Matrix], table: Table) -> None:
+    finding = only_in_threads(
+        matrix, "autotuner_race", "tests/test_autotuner.py::test_one_thread_calls_the_shared_kernel"
+    )
+    table.add("autotuner_race_in_the_race_stage", Cause.THREAD_SAFETY, [finding])
+    text = said(finding)
+    assert (finding.cause, finding.confidence) == (Cause.THREAD_SAFETY, Confidence.PROVEN)
+    assert "so it is Triton's" in text
+    assert re.search(r"threads: 8 threads \d+ of \d+ failed, 1 thread 0 of \d+ failed; .* decides it, proven", text)
+    assert re.search(r"passed in one thread; in several failed \d+ of 24 calls in py3.13t-gil-off", text)
+    assert re.search(r"one lock around every call of an autotuned kernel.*was run: 0 of \d+ failed", text)
+
+
+def test_a_race_of_the_projects_own_that_only_the_race_stage_shows(
+    matrix: Callable[[str], Matrix], table: Table
+) -> None:
+    finding = only_in_threads(matrix, "own_race", "tests/test_kernelcache.py::test_a_shared_cache_gives_kernels")
+    table.add("own_race_in_the_race_stage", Cause.PROJECT, [finding])
+    text = said(finding)
+    assert (finding.cause, finding.confidence) == (Cause.PROJECT, Confidence.LIKELY)
+    assert "so it is the project's own" in text
+    assert re.search(r"threads: 8 threads \d+ of \d+ failed, 1 thread 0 of \d+ failed; .* decides it, proven", text)
+    assert "the GIL is ruled out as the cause: it fails either way" in text

@@ -81,6 +81,7 @@ def test_every_mistake_is_named_with_its_line() -> None:
     [
         ("a: [", "mine.yml:1:5: "),
         ("a: b", "mine.yml:1:1: a rule file is a list"),
+        (GOOD.replace("mine", "race-mine"), "mine.yml:1:7: the id 'race-mine' may not"),
         (GOOD + GOOD, "mine.yml:8:3: a rule with"),
     ],
 )

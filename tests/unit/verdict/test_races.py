@@ -68,7 +68,7 @@ def test_like_failures_of_two_cells_are_one_finding_that_tells_nothing_before_it
     assert found.cells == (ON.id, OFF.id)
     assert found.title == (
         "TypeError: 'NoneType' object is not a mapping, in triton/runtime/autotuner.py, "
-        "when threads run a test at once that passes in one"
+        "when several threads at once run a test that passes in one"
     )
     assert found.evidence[-1].text == (
         f"t.py::test_a passed in one thread; in several failed 50 of 64 calls in {ON.id}, 55 of 64 calls in {OFF.id}"
@@ -123,7 +123,7 @@ def test_no_failure_is_no_finding() -> None:
 def test_a_crash_stands_for_what_failed_before_it() -> None:
     crash = Attempt(outcome=Outcome.CRASHED, signal="SIGSEGV")
     (found,) = race_findings(PLAN, {OFF.id: raced(OFF, 3, broken=crash)})
-    assert found.title == "The process died (SIGSEGV), when threads run a test at once that passes in one"
+    assert found.title == "The process died (SIGSEGV), when several threads at once run a test that passes in one"
 
 
 def test_a_result_that_keeps_quiet_about_its_races_is_no_pass() -> None:
