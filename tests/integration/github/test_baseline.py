@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import re
 import shutil
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from runner.cli import main
 from runner.github.baseline import copy_baseline, fetch_baseline
 from runner.github.candidates import report_name
 from runner.github.documents import MOST_BYTES
+from runner.github.download import download
 from runner.github.event import read_context
 from runner.model.baseline import Baseline
 from runner.model.plan import Plan
@@ -502,6 +504,17 @@ def test_the_place_of_the_baseline_is_not_where_it_comes_from(
     assert main(words) == 11
     assert (before.out / "plan.json").exists()
     assert "Name another folder with --into" in capsys.readouterr().err
+
+
+def test_a_second_try_begins_anew(server: GitHubServer, keep: Keep, connect: Connect) -> None:
+    content = random.Random(7).randbytes(2**18)  # noqa: S311 - test data
+    artifact = keep(Run(5), content=content)
+    server.faults.append(Fault(STORAGE, Harm.TRUNCATED, times=1))
+    target = io.BytesIO()
+    path = f"/actions/artifacts/{artifact}/zip"
+    download(connect(), path, target, needs="actions: read", limit=2**20, clock=lambda: 0.0)
+    assert target.getvalue() == content
+    assert server.requests == [ADDRESS, STORAGE] * 2
 
 
 def test_the_storage_takes_no_token_and_no_guess(server: GitHubServer, keep: Keep, connect: Connect) -> None:
