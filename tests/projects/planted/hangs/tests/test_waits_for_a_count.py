@@ -2,15 +2,17 @@
 
 import threading
 
-WORKERS, STEPS = 4, 100_000
+WORKERS, STEPS = 4, 300_000
 
 
 class Progress:
     def __init__(self):
         self.done = 0
+        self.started = threading.Barrier(WORKERS)
         self.finished = threading.Condition()
 
     def work(self):
+        self.started.wait()
         for _ in range(STEPS):
             self.done += 1
         with self.finished:
