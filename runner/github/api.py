@@ -25,6 +25,8 @@ _REFUSED = 300
 """From this status on nothing was done."""
 _TRIES = 4
 _MOST_PAGES = 100
+PAGE = 100
+"""Objects of a list that are asked for at once."""
 
 
 class LostAnswerError(GitHubError):
@@ -129,7 +131,7 @@ class GitHub:
     ) -> Iterator[Any]:
         """Every object of a list over all its pages; `under` is the key of lists that are objects."""
         url: str | None = self._url(path)
-        query: Mapping[str, str] | None = {"per_page": "100", **(params or {})}
+        query: Mapping[str, str] | None = {"per_page": str(PAGE), **(params or {})}
         for _ in range(_MOST_PAGES):
             answer = self._ask("GET", str(url), needs=needs, params=query)
             page = answer.json()

@@ -12,9 +12,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from runner.errors import DocumentError, GitHubError
-from runner.github.api import GitHub
+from runner.github.api import PAGE, GitHub
 from runner.github.archive import unpack
 from runner.github.candidates import Candidate, candidates, may_be_baseline, report_name
 from runner.github.commands import slug
@@ -91,7 +92,7 @@ def _runs(github: GitHub, context: Context, plan: Plan) -> Iterator[Candidate]:
     for attempt in _ATTEMPTS:
         name = report_name(matrix, attempt)
         listed = github.pages("/actions/artifacts", needs=_READ, params={"name": name}, under="artifacts")
-        found = candidates(itertools.islice(listed, _MOST_LISTED), name, branch, context.base)
+        found = candidates(_enough(listed, name, branch, context.base), name, branch, context.base)
         runs = ((one, github.get(f"/actions/runs/{one.run}", needs=_READ)) for one in found[:_MOST_RUNS])
         ours = ((one, run) for one, run in runs if may_be_baseline(run, one, context.repository, branch))
         first = next(ours, None)
@@ -103,6 +104,16 @@ def _runs(github: GitHub, context: Context, plan: Plan) -> Iterator[Candidate]:
             again = github.pages(path, needs=_READ, params={"name": newest}, under="artifacts")
             yield next(iter(candidates(again if newest != name else (), newest, branch, context.base)), one)
         return
+
+
+def _enough(listed: Iterator[Any], name: str, branch: str, base: str | None) -> Iterator[Any]:
+    """Whole pages until one has a result of the base commit, which none further on would beat; ten at the most."""
+    has_base = False
+    for number, item in enumerate(itertools.islice(listed, _MOST_LISTED), 1):
+        yield item
+        has_base |= any(one.commit == base for one in candidates([item], name, branch, base))
+        if has_base and number % PAGE == 0:
+            return
 
 
 def _taken(

@@ -120,6 +120,18 @@ def test_else_the_newest_one_counts_wherever_it_stands_in_the_list(look: Look, k
     assert found.origin.run == 13
 
 
+@pytest.mark.parametrize(("place", "pages"), [(120, 2), (249, 1), (None, 3)])
+def test_no_page_is_read_beyond_the_base_commits_own_result(
+    server: GitHubServer, look: Look, keep: Keep, place: int | None, pages: int
+) -> None:
+    for number in range(250):
+        # The same commit on another branch is not the base branch's result.
+        event = "push" if number == place else "pull_request"
+        keep(Run(10 + number, event, "main" if number == place else "topic", BASE))
+    assert (look().origin is not None) == (place is not None)
+    assert server.requests.count(LIST) == pages + (place is None)
+
+
 @pytest.mark.parametrize(
     "run",
     [
