@@ -21,16 +21,14 @@ from runner.github.comment import BOT, Publication, Settled, publish_comment
 from runner.github.documents import Documents, read_documents
 from runner.github.event import Context, Mode, read_context
 from runner.github.links import find_jobs, find_pull
-from runner.github.since import Compared, age_in_words
 from runner.github.stamp import Stamp, identity
-from runner.model.baseline import Baseline, Origin
+from runner.github.tested import describe
 from runner.model.plan import Plan
 from runner.model.verdict import Verdict
 from runner.model.words import Cause, Status, VerdictWord
-from runner.report.escape import first_line, line, prose
+from runner.report.escape import line
 
 Say = Callable[[str], None]
-_MOST_REMARKS = 4
 
 
 class CommentMode(StrEnum):
@@ -235,43 +233,6 @@ def wants_comment(mode: CommentMode, verdict: Verdict) -> bool:
     failing = {cell.id for cell in verdict.cells if cell.status is Status.FAIL and not cell.expected}
     known = set(verdict.changes.failed_before) if verdict.changes is not None else set()
     return bool((failing & other | failing - before) - known)
-
-
-def describe(context: Context, documents: Documents, now: datetime) -> Tested:
-    """What was tested, in words and addresses."""
-    remarks = []
-    baseline = documents.baseline or Baseline()
-    if context.event == "workflow_run" and context.is_fork:
-        remarks.append("This result was made by a run of a fork's code; that run's own job is what decides.")
-    if context.conclusion not in {None, "success"} and documents.verdict.verdict is VerdictWord.PASS:
-        remarks.append(
-            f"The run ended with `{line(str(context.conclusion), 40).replace('`', '')}` although its result says PASS: "
-            "believe the run."
-        )
-    if documents.remarks:
-        count = len(documents.remarks)
-        remarks.append(
-            f"{count} result{' is' if count == 1 else 's are'} there that cannot be used; see the job's log."
-        )
-    remarks += [prose(first_line(remark, 500), 600) for remark in baseline.remarks[:_MOST_REMARKS]]
-    return Tested(
-        head=context.head,
-        head_url=context.commit_url(context.head),
-        base=context.base,
-        base_url=context.commit_url(context.base) if context.base else None,
-        run=f"run {context.number}, attempt {context.attempt}",
-        run_url=context.run_url,
-        # A run that compared with nothing has no changes to tell, whatever lies beside it.
-        baseline=_compared(context, baseline.origin, now) if documents.verdict.changes is not None else None,
-        remarks=tuple(remarks),
-    )
-
-
-def _compared(context: Context, origin: Origin | None, now: datetime) -> Compared | None:
-    if origin is None:
-        return None
-    url = context.commit_url(origin.commit) if origin.commit else ""
-    return Compared(origin, url, age_in_words(origin.made, now))
 
 
 def project_folder(plan: Plan, environ: Mapping[str, str]) -> str:
