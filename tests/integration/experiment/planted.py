@@ -98,13 +98,7 @@ PLANTED = (
             Planted("another_text_every_time", Cause.UNEXPLAINED),
         ),
     ),
-    Project(
-        "threads",
-        (
-            Planted("one_time_in_five", Cause.FLAKY),
-            Planted("autotuner_race", Cause.THREAD_SAFETY),
-        ),
-    ),
+    Project("luck", (Planted("one_time_in_five", Cause.FLAKY),)),
     Project(
         "hangs",
         (
