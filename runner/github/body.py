@@ -11,11 +11,13 @@ from runner.github.address import link
 from runner.github.room import Part, fit
 from runner.github.since import Compared, changes_part, compared_in_words
 from runner.model.plan import Plan
+from runner.model.race import Races
 from runner.model.result import CellResult
 from runner.model.verdict import Finding, Verdict
 from runner.model.words import Cause, Status
 from runner.report.escape import code, first_line, prose
 from runner.report.markdown import Section, sections
+from runner.report.races import NO_RACES
 from runner.verdict.baseline import baseline_notes
 
 COMMENT_BUDGET = 65_000
@@ -52,21 +54,39 @@ class Tested:
     jobs: Mapping[str, str] = field(default_factory=dict)
 
 
-def render_comment(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, tested: Tested) -> str:
+def render_comment(
+    plan: Plan,
+    results: Mapping[str, CellResult],
+    verdict: Verdict,
+    tested: Tested,
+    races: Mapping[str, Races] = NO_RACES,
+) -> str:
     """The comment without its marker, within `COMMENT_BUDGET`."""
     elsewhere = f"{link('The job summary', tested.run_url)} has everything."
-    return fit(list(parts(plan, results, verdict, tested)), COMMENT_BUDGET, elsewhere)
+    return fit(list(parts(plan, results, verdict, tested, races)), COMMENT_BUDGET, elsewhere)
 
 
-def render_summary(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, tested: Tested) -> str:
+def render_summary(
+    plan: Plan,
+    results: Mapping[str, CellResult],
+    verdict: Verdict,
+    tested: Tested,
+    races: Mapping[str, Races] = NO_RACES,
+) -> str:
     """The job summary, within `SUMMARY_BUDGET`."""
     elsewhere = "The output folder, which the workflow uploads as an artifact, has everything."
-    return fit(list(parts(plan, results, verdict, tested)), SUMMARY_BUDGET, elsewhere)
+    return fit(list(parts(plan, results, verdict, tested, races)), SUMMARY_BUDGET, elsewhere)
 
 
-def parts(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, tested: Tested) -> Iterator[Part]:
+def parts(
+    plan: Plan,
+    results: Mapping[str, CellResult],
+    verdict: Verdict,
+    tested: Tested,
+    races: Mapping[str, Races] = NO_RACES,
+) -> Iterator[Part]:
     """Everything there is to say, in the order in which it is read."""
-    found = {section.name: section for section in sections(plan, results, _without_changes(verdict))}
+    found = {section.name: section for section in sections(plan, results, _without_changes(verdict), races=races)}
     yield Part("verdict", found["verdict"].text)
     if verdict.changes is not None:
         yield changes_part(verdict.changes, tested.jobs)
@@ -85,9 +105,17 @@ def parts(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, teste
     if others:
         items = tuple(_folded(finding, plan, tested) for finding in others)
         yield Part("other findings", "### Other findings", items, joint="\n\n", rank=4)
+    yield from _facts(found)
+    yield Part("what was tested", "\n".join(_tested(plan, tested)), rank=0)
+
+
+def _facts(found: Mapping[str, Section]) -> Iterator[Part]:
+    """What stands below the findings."""
     if "failures" in found:
         head, *items_ = _paragraphs(found["failures"].text)
         yield Part("cells' failing tests", head, tuple(items_), joint="\n\n", rank=6)
+    if "races" in found:
+        yield _table("rows and facts of the races", found["races"], rank=5)
     if "notes" in found:
         head, *lines = found["notes"].text.split("\n")
         yield Part("notes", f"{head}\n", tuple(line for line in lines if line), rank=5)
@@ -95,7 +123,6 @@ def parts(plan: Plan, results: Mapping[str, CellResult], verdict: Verdict, teste
         yield Part("machines", found["machine"].text, rank=5)
     if "environments" in found:
         yield _table("cells' facts", found["environments"], rank=7)
-    yield Part("what was tested", "\n".join(_tested(plan, tested)), rank=0)
 
 
 def _without_changes(verdict: Verdict) -> Verdict:
@@ -170,8 +197,10 @@ def _commit(commit: str, address: str | None) -> str:
 
 
 def _table(name: str, section: Section, *, rank: int) -> Part:
-    """A section with one table, cut between its rows."""
+    """A section with one table, cut between its rows; or with lines alone."""
     lines = section.text.split("\n")
+    if not any(line.startswith("|") for line in lines):
+        return Part(name, "\n".join(lines[:2]), tuple(lines[2:]), rank=rank)
     first = next(index for index, line in enumerate(lines) if line.startswith("|")) + 2
     last = max(index for index, line in enumerate(lines) if line.startswith("|")) + 1
     head, rows, tail = lines[:first], lines[first:last], lines[last:]

@@ -12,6 +12,7 @@ from runner.errors import DocumentError
 from runner.model.baseline import Baseline
 from runner.model.document import Document
 from runner.model.plan import Plan, plan_sha
+from runner.model.race import Races
 from runner.model.result import CellResult
 from runner.model.verdict import Verdict
 
@@ -29,6 +30,7 @@ class Documents:
     Attributes:
         plan, verdict: as read.
         results: by cell id; a cell without a usable result is absent.
+        races: the race stages that belong to these results, by cell id.
         baseline: what was looked for to compare with; None when nothing was.
         remarks: one sentence for each result that is there and cannot be used.
     """
@@ -36,6 +38,7 @@ class Documents:
     plan: Plan
     verdict: Verdict
     results: dict[str, CellResult]
+    races: dict[str, Races]
     baseline: Baseline | None
     remarks: tuple[str, ...]
 
@@ -49,6 +52,7 @@ def read_documents(out: Path) -> Documents:
     plan = read_bounded(Plan, out, "plan.json")
     verdict = read_bounded(Verdict, out, "verdict.json")
     results: dict[str, CellResult] = {}
+    races: dict[str, Races] = {}
     baseline, remarks = None, []
     if os.path.lexists(out / "baseline.json"):
         try:
@@ -57,20 +61,40 @@ def read_documents(out: Path) -> Documents:
             remarks.append(f"What the baseline is cannot be read: {error.message}")
     left = MOST_BYTES_IN_ALL
     for cell in plan.cells:
-        name = f"cells/{cell.key.id}/result.json"
-        if not os.path.lexists(out / name):
-            continue
+        folder, sha = f"cells/{cell.key.id}", plan_sha(cell, plan.environment(cell.environment))
         try:
-            result = read_bounded(CellResult, out, name, min(left, MOST_BYTES))
+            result = _read(CellResult, out, f"{folder}/result.json", left)
         except DocumentError as error:
             remarks.append(f"{cell.key.id} has a result that cannot be read: {error.message}")
             continue
-        left -= (out / name).stat().st_size
-        if result.plan_sha == plan_sha(cell, plan.environment(cell.environment)):
-            results[cell.key.id] = result
-        else:
+        if result is None:
+            continue
+        left -= _size(out / folder / "result.json")
+        if result.plan_sha != sha:
             remarks.append(f"{cell.key.id} has a result of another plan; it is not shown.")
-    return Documents(plan, verdict, results, baseline, tuple(remarks))
+            continue
+        results[cell.key.id] = result
+        try:
+            raced = _read(Races, out, f"{folder}/races.json", left) if cell.settings.race.rounds else None
+        except DocumentError as error:
+            remarks.append(f"{cell.key.id} has races that cannot be read: {error.message}")
+            continue
+        left -= _size(out / folder / "races.json")
+        if raced is not None and raced.plan_sha == sha:
+            races[cell.key.id] = raced
+    return Documents(plan, verdict, results, races, baseline, tuple(remarks))
+
+
+def _read(kind: type[D], out: Path, name: str, left: int) -> D | None:
+    """As `read_bounded`; None when there is no such file."""
+    return read_bounded(kind, out, name, min(left, MOST_BYTES)) if os.path.lexists(out / name) else None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
 
 
 def read_bounded(kind: type[D], out: Path, name: str, limit: int = MOST_BYTES) -> D:

@@ -193,7 +193,7 @@ class _Teller:
 
     def _render(self, render: Callable[..., str]) -> str:
         documents = self._documents
-        return render(documents.plan, documents.results, documents.verdict, self._tested)
+        return render(documents.plan, documents.results, documents.verdict, self._tested, documents.races)
 
     def _try(self, act: Callable[[], Any], *, quiet: bool = False) -> Any:
         """What `act` returns, or None when GitHub refused: that is a problem to report, not the end."""

@@ -13,6 +13,9 @@ from runner.github.comment import Settled
 from runner.github.event import Context
 from runner.github.publish import CommentMode, Wishes, publish
 from runner.github.stamp import Stamp
+from runner.model.plan import Plan, Race, Settings, plan_sha
+from runner.model.race import RacedTest, Races
+from runner.model.result import CellResult, GilState
 from runner.model.words import Status
 from tests.github_server.faults import Fault, Harm
 from tests.github_server.server import GitHubServer
@@ -238,6 +241,28 @@ class TestHostileFolders:
         run()
         assert any("cell-0 has a result that cannot be read" in said for said in step.log)
         assert "1 result is there that cannot be used" in server.state.bodies()[0]
+
+    def test_races_are_told_and_damaged_ones_cost_themselves_alone(
+        self, step: Step, run: Run, server: GitHubServer
+    ) -> None:
+        plan = Plan.read(step.out / "plan.json")
+        settings = Settings(race=Race(threads=4, rounds=5))
+        plan = plan.model_copy(
+            update={"cells": tuple(one.model_copy(update={"settings": settings}) for one in plan.cells)}
+        )
+        plan.write(step.out / "plan.json")
+        for cell in plan.cells:
+            folder, sha = step.out / "cells" / cell.key.id, plan_sha(cell, plan.environment(cell.environment))
+            CellResult.read(folder / "result.json").model_copy(update={"plan_sha": sha}).write(folder / "result.json")
+            test = RacedTest(id="t.py::a", threads=4, rounds=5, rounds_done=5, passed=20)
+            state = GilState(requested=cell.key.gil)
+            Races(cell=cell.key, threads=4, rounds=5, gil=state, tests=(test,), plan_sha=sha).write(
+                folder / "races.json"
+            )
+        (step.out / "cells" / "cell-1" / "races.json").write_text("{", encoding="utf-8")
+        run()
+        assert any("cell-1 has races that cannot be read" in said for said in step.log)
+        assert "1 test raced in 1 cell (4 threads, 5 rounds; 20 calls): 0 tests failed." in server.state.bodies()[0]
 
     def test_a_result_of_another_plan_is_not_shown(self, step: Step, run: Run) -> None:
         path = step.out / "cells" / "cell-0" / "result.json"

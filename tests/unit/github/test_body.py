@@ -19,8 +19,11 @@ from runner.github.body import COMMENT_BUDGET, SUMMARY_BUDGET, render_comment, r
 from runner.github.since import Compared
 from runner.model.baseline import Origin
 from runner.model.changes import ChangedTest, Changes
+from runner.model.race import NotRaced, RacedTest, RaceError, Races
+from runner.model.result import GilState
 from runner.model.words import Change, Status
 from runner.report.grid import lay_out
+from runner.report.races import HEADS, race_rows
 from runner.verdict.baseline import baseline_notes
 from tests.unit.github.conftest import TESTED, Matrix, make_matrix
 
@@ -72,6 +75,29 @@ def hostile_changes(rng: random.Random) -> Changes:
     return Changes(
         made=hostile(rng), cells=rng.randint(0, 3), counts=counts, named=tuple(named), unnamed=counts, **cells
     )
+
+
+def hostile_races(rng: random.Random, matrix: Matrix) -> dict[str, Races]:
+    """Race stages as a fork's artifact can hold them."""
+
+    def raced() -> RacedTest:
+        error = RaceError(phase=hostile(rng), type=hostile(rng), message=hostile(rng), count=10**30, round=1)
+        errors = (error,) * rng.randint(0, 3)
+        return RacedTest(
+            id=hostile(rng), threads=8, rounds=8, rounds_done=8, passed=1, failed=len(errors), errors=errors
+        )
+
+    return {
+        cell.key.id: Races(
+            cell=cell.key,
+            threads=8,
+            rounds=8,
+            gil=GilState(requested=cell.key.gil),
+            tests=tuple(raced() for _ in range(rng.randint(0, 3))),
+            left_out=tuple(NotRaced(id=hostile(rng), reason=hostile(rng)) for _ in range(rng.randint(0, 3))),
+        )
+        for cell in rng.sample(matrix.plan.cells, rng.randint(0, min(2, len(matrix.plan.cells))))
+    }
 
 
 class Seen(HTMLParser):
@@ -150,22 +176,41 @@ def test_a_thousand_matrices_with_hostile_names(block: int) -> None:
         notes = (*matrix.verdict.notes, *baseline_notes(changes))
         verdict = matrix.verdict.model_copy(update={"changes": changes, "notes": notes})
         matrix = replace(matrix, verdict=verdict)
-        comment = render_comment(matrix.plan, matrix.results, matrix.verdict, tested)
+        races = hostile_races(rng, matrix)
+        comment = render_comment(matrix.plan, matrix.results, matrix.verdict, tested, races)
         assert len(comment.encode()) <= COMMENT_BUDGET
         seen = check(comment)
         if "Left out for want of room" not in comment:
-            check_table(seen, matrix)
-        summary = render_summary(matrix.plan, matrix.results, matrix.verdict, tested)
+            check_table(seen, matrix, races)
+        summary = render_summary(matrix.plan, matrix.results, matrix.verdict, tested, races)
         assert len(summary.encode()) <= SUMMARY_BUDGET
-        check_table(check(summary), matrix)
+        check_table(check(summary), matrix, races)
 
 
-def check_table(seen: Seen, matrix: Matrix) -> None:
-    """The table by axis and the table of facts have exactly the cells that they should."""
+def check_table(seen: Seen, matrix: Matrix, races: dict[str, Races]) -> None:
+    """The tables by axis, of races and of facts have exactly the cells that they should."""
     grid = lay_out(matrix.plan, matrix.results, matrix.verdict)
-    across, facts = len(grid.columns) + 2, 8
-    assert seen.tags["th"] == across + facts
-    assert seen.tags["td"] == across * len(grid.rows) + facts * len(grid.lines)
+    across, facts, raced = len(grid.columns) + 2, 8, len(race_rows(matrix.plan, races))
+    assert seen.tags["th"] == across + facts + (len(HEADS) if raced else 0)
+    assert seen.tags["td"] == across * len(grid.rows) + facts * len(grid.lines) + len(HEADS) * raced
+
+
+def test_races_are_told_whether_or_not_something_failed() -> None:
+    matrix = make_matrix([Status.PASS])
+    (cell,) = matrix.plan.cells
+    clean = RacedTest(id="t.py::a", threads=8, rounds=50, rounds_done=50, passed=400)
+    error = RaceError(phase="call", type="KeyError", message="lost", count=3, round=2)
+    bad = clean.model_copy(update={"id": "t.py::b", "passed": 397, "failed": 3, "errors": (error,)})
+    state = GilState(requested=cell.key.gil)
+    races = Races(cell=cell.key, threads=8, rounds=50, gil=state, tests=(clean,))
+    for render in (render_comment, render_summary):
+        text = render(matrix.plan, matrix.results, matrix.verdict, TESTED, {cell.key.id: races})
+        assert "1 test raced in 1 cell (8 threads, 50 rounds; 400 calls): 0 tests failed." in text
+        both = races.model_copy(update={"tests": (clean, bad)})
+        text = render(matrix.plan, matrix.results, matrix.verdict, TESTED, {cell.key.id: both})
+        (row,) = [line for line in text.splitlines() if line.startswith("| `t.py::b`")]
+        assert "failed 3 of 400" in row
+        assert "3 x KeyError: lost" in row
 
 
 def test_the_first_line_is_the_verdict_in_words() -> None:
