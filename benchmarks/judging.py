@@ -20,8 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.cli import main as triton_compat
+from runner.commands.results import read_plan, read_summaries, summary_file
 from runner.model.plan import Plan, plan_sha
 from runner.model.result import Attempt, CellResult, GilState, TestResult
+from runner.model.summary import CellSummary
 from runner.model.verdict import Verdict
 from runner.model.words import Outcome, Status
 from tests.unit.verdict.building import plan
@@ -32,6 +34,7 @@ TESTS, FAILING = 2_000, 500
 ALLOWED = {
     "judge: 500 roots / one root": 4.0,
     "judge: one root / json.loads": 8.0,
+    "board: 2,000 passing tests / json.loads": 0.5,
     "judge: MiB of 2,000 passing tests / of 20": 2.0,
     "report: MiB of 2,000 passing tests / of 20": 2.0,
 }
@@ -91,20 +94,27 @@ def write(out: Path, case: Case) -> None:
     planned.write(out / "plan.json")
     tests = tuple(tests_of(case))
     for cell in planned.cells:
-        CellResult(
+        result = CellResult(
             cell=cell.key,
             gil=GilState(requested=cell.key.gil, enabled_at_start=False, enabled_at_end=cell.key.gil.value != "off"),
             status=Status.FAIL if case.failing else Status.PASS,
             planned=case.tests,
             tests=tests,
             plan_sha=plan_sha(cell, planned.environment(cell.environment)),
-        ).write(out / "cells" / cell.key.id / "result.json")
+        )
+        result.write(out / "cells" / cell.key.id / "result.json")
+        CellSummary.of(result).write(summary_file(out, cell.key.id))
 
 
 def load(out: Path) -> None:
     """The floor: the text of every result as Python's objects, one after the other."""
     for path in out.glob("cells/*/result.json"):
         json.loads(path.read_text(encoding="utf-8"))
+
+
+def board(out: Path) -> None:
+    """What each cell's process reads of the others when it begins."""
+    assert len(list(read_summaries(read_plan(out), out))) == len(PYTHONS) * 2 * len(TRITONS)  # noqa: S101
 
 
 def command(name: str, out: Path) -> None:
@@ -144,8 +154,9 @@ def main() -> int:
             paths = list(out.glob("cells/*/result.json"))
             size = sum(path.stat().st_size for path in paths) / 2**20
             print(f"{len(paths)} cells x {case.tests:,} tests, {name}: {size:.0f} MiB of results", flush=True)
-            for step in ("json.loads", "judge", "report"):
-                work = (load, out) if step == "json.loads" else (command, step, out)
+            steps = {"json.loads": (load, out), "board": (board, out)}
+            for step in ("json.loads", "board", "judge", "report"):
+                work = steps.get(step, (command, step, out))
                 seconds[name, step], peak[name, step] = measured(*work)
                 found = ""
                 if step == "judge":
@@ -154,6 +165,8 @@ def main() -> int:
     ratios = {
         "judge: 500 roots / one root": seconds["500 roots", "judge"] / seconds["one root", "judge"],
         "judge: one root / json.loads": seconds["one root", "judge"] / seconds["one root", "json.loads"],
+        "board: 2,000 passing tests / json.loads": seconds["2,000 passing", "board"]
+        / seconds["2,000 passing", "json.loads"],
         "judge: MiB of 2,000 passing tests / of 20": peak["2,000 passing", "judge"] / peak["20 passing", "judge"],
         "report: MiB of 2,000 passing tests / of 20": peak["2,000 passing", "report"] / peak["20 passing", "report"],
     }
