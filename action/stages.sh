@@ -64,8 +64,10 @@ cells() {
 # out changes no verdict.
 look_into() {
   if (($# == 0)) || [[ "${INPUT_BUDGET:?}" == 0 ]]; then return 0; fi
+  local time=(--budget "$INPUT_BUDGET")
+  [[ -z "${INPUT_TOTAL_BUDGET:-}" ]] || time+=(--total-budget "$INPUT_TOTAL_BUDGET")
   echo "::group::experiments"
-  tool experiment "$@" --budget "$INPUT_BUDGET" "${options[@]}" \
+  tool experiment "$@" "${time[@]}" "${options[@]}" \
     || echo "::notice title=triton-compat::the failures could not be looked into; see the log above"
   echo "::endgroup::"
 }

@@ -117,6 +117,12 @@ def test_failing_cells_are_looked_into_and_no_status_changes_by_it(
     assert code == status
 
 
+def test_a_total_budget_is_handed_on(tmp_path: Path) -> None:
+    variables = {"MODE": "cells", "CELLS": "b", "INPUT_BUDGET": "5m", "INPUT_TOTAL_BUDGET": "1h"}
+    _, _, calls = stage(tmp_path, "cells", CELLS, **variables)
+    assert "--budget 5m --total-budget 1h" in calls[-1]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_cancelled_step_tells_the_tool_and_begins_no_other_cell(tmp_path: Path, number: signal.Signals) -> None:
     """As GitHub cancels: a signal to the shell of the step, and to nothing else."""
