@@ -29,7 +29,7 @@ class Documents:
 
     Attributes:
         plan, verdict: as read.
-        results: by cell id; a cell without a usable result is absent.
+        results: by cell id, without the tests that passed at once; a cell without a usable result is absent.
         races: the race stages that belong to these results, by cell id.
         baseline: what was looked for to compare with; None when nothing was.
         remarks: one sentence for each result that is there and cannot be used.
@@ -73,7 +73,7 @@ def read_documents(out: Path) -> Documents:
         if result.plan_sha != sha:
             remarks.append(f"{cell.key.id} has a result of another plan; it is not shown.")
             continue
-        results[cell.key.id] = result
+        results[cell.key.id] = result.without_passes()
         try:
             raced = _read(Races, out, f"{folder}/races.json", left) if cell.settings.race.rounds else None
         except DocumentError as error:
