@@ -70,29 +70,38 @@ class Siblings:
     def comparisons(self, root: str) -> tuple[Comparison, ...]:
         """The comparisons of GIL, build, Python and Triton that the cells make for one root.
 
-        Each goes from the cells in which the root was seen to cells that differ in one factor alone, over the tests
-        that ran in both. Retries that a cell holds already are its comparison `repeat`.
+        Each goes from the values under which the root was seen to cells that differ in one factor alone, over the tests
+        that ran in both. Cells that have such a value and did not show it count as well: to choose the cells that
+        failed would make every side that was seen fail each time. Retries that a cell holds already are its
+        comparison `repeat`.
         """
         found = [one for cell in self._speaking if (one := _repeat(self._cells[cell.key.id], root)) is not None]
         counts: _Counts = {}
+        failing: dict[Factor, set[str]] = {}
         for factor, group in self._groups:
-            found += _compared(factor, group, root, counts)
+            failing.setdefault(factor, set()).update(value for value, seen in group if root in seen.roots)
+        for factor, group in self._groups:
+            found += _compared(factor, group, root, counts, failing[factor])
         return tuple(found)
 
 
-def _compared(factor: Factor, group: list[tuple[str, Observed]], root: str, counts: _Counts) -> Iterator[Comparison]:
-    """What one group says, for each value of the factor."""
+def _compared(
+    factor: Factor, group: list[tuple[str, Observed]], root: str, counts: _Counts, values: set[str]
+) -> Iterator[Comparison]:
+    """What one group says, for each value of the factor; `values` are those under which any group shows the root."""
     failing: dict[tuple[str, ...], list[tuple[str, Observed]]] = {}
     for value, seen in group:
         if root in seen.roots:
             failing.setdefault(seen.roots[root].tests, []).append((value, seen))
+    without = [(value, seen) for value, seen in group if value in values and root not in seen.roots]
     for tests, cells in failing.items():
-        yield from _over(tests, cells, factor, group, root, counts)
+        yield from _over(tests, cells, without, factor, group, root, counts)
 
 
 def _over(
     tests: tuple[str, ...],
     cells: list[tuple[str, Observed]],
+    without: list[tuple[str, Observed]],
     factor: Factor,
     group: list[tuple[str, Observed]],
     root: str,
@@ -111,7 +120,8 @@ def _over(
                 after.setdefault(both, []).append(_tally(value, other, root, both, counts, "sibling cell"))
         for both, changed in after.items():
             if both not in before:
-                before[both] = [_tally(own, seen, root, both, counts, "cell") for own, seen in cells]
+                alike = [(own, seen) for own, seen in without if all(test in seen.tests for test in both)]
+                before[both] = [_tally(own, seen, root, both, counts, "cell") for own, seen in (*cells, *alike)]
             seen_in = tuple(tally for tally in before[both] if tally.value != value)
             if seen_in:
                 yield Comparison(factor, seen_in, tuple(changed))

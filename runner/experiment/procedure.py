@@ -80,13 +80,18 @@ def next_run(
         return start.conditions
     if not repeated.failed:  # no contrast can start from a failure that is not there
         return None
-    factors = {candidate.factor for candidate in plan} | {Factor.ALONE}
-    tried = len(factors)
+    usable = [one for one in plan if not (one in answered or one.after in impossible or one.before in impossible)]
+    tried = len({candidate.factor for candidate in plan} | {Factor.ALONE})
+    return _next_contrast(start, usable, counts, tried)
+
+
+def _next_contrast(
+    start: Start, plan: Sequence[Candidate], counts: Mapping[Conditions, Count], tried: int
+) -> Conditions | None:
+    """The next run for the contrasts, once the failure was seen again."""
     limit = max(LEAST_REPEATS, repeats_needed(tried)) if start.certain else MOST_COMPARED
-    proven = False
+    proven, cures = False, 0
     for candidate in plan:
-        if candidate in answered or candidate.after in impossible or candidate.before in impossible:
-            continue
         if proven and candidate.cost is not Cost.HERE:
             continue  # the cause is known; what is dear would only say what else it is not
         before, after = counts.get(candidate.before, NONE), counts.get(candidate.after, NONE)
@@ -95,6 +100,11 @@ def next_run(
             return candidate.before if before.total <= after.total else candidate.after
         if before.failed and candidate.cost in _REPEATED and after.total < LEAST_COMPARED:
             return candidate.after
+        if answer is Answer.CURED:
+            cures += 1
+            # What ended by itself meanwhile (an outage, a busy machine) looks like a cure: the failure is seen again.
+            if start.certain and candidate.before == start.conditions and before.total < LEAST_REPEATS + cures:
+                return candidate.before
         proven = proven or answer is Answer.CURED
     return None
 

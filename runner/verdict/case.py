@@ -181,7 +181,8 @@ class Case:
             tuple(
                 replace(one, before=before)
                 for one in self.comparisons
-                if (before := tuple(tally for tally in one.before if tally.cell in cells))
+                if any(tally.cell in cells for tally in one.before)
+                and (before := tuple(t for t in one.before if t.cell in cells or t.cell not in self.seen))
             ),
             {cell: control for cell, control in self.controls.items() if cell in cells},
             self.trials,

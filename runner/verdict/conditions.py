@@ -127,6 +127,8 @@ def _is_flaky(case: Case) -> bool:
     if case.repeat is None or not case.repeat.total:
         return False
     passed = case.repeat.total - case.repeat.failed - case.repeat.other
+    if case.root.raced and not case.repeat.failed:
+        return False  # a race is repeated by itself: what the races before it left behind was changed too
     return passed > 0 if case.repeat.failed else passed >= PROVEN_TRIALS
 
 
@@ -147,6 +149,7 @@ NOT_THREADS = Condition(
     lambda case: case.rule is not None and case.rule.categories[0] not in (Category.THREAD_SAFETY, Category.PROJECT),
 )
 STATES = Condition("the text states the fact itself, and not of the project", _states_elsewhere)
+UNSTATED = Condition("the text does not state another fact itself", lambda case: not _states_elsewhere(case))
 FLAKY = Condition("repeated under the same conditions, it sometimes passes", _is_flaky)
 ON_BASE = Condition("the base commit fails too", lambda case: case.rules_out(Factor.BASE_COMMIT) is not None)
 PROJECTS = Condition(

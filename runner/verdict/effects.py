@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -52,6 +53,7 @@ def effects_of(comparisons: Sequence[Comparison]) -> tuple[Effect, ...]:
     for one in comparisons:
         if one.factor is not Factor.REPEAT:
             groups.setdefault((one.factor, one.after[0].value), []).append(one)
+    values = Counter(factor for factor, _ in groups)
     found = []
     for (factor, value), group in groups.items():
         before = [tally for one in group for tally in one.before]
@@ -64,11 +66,16 @@ def effects_of(comparisons: Sequence[Comparison]) -> tuple[Effect, ...]:
                 value,
                 seen,
                 changed,
-                strength(seen, changed, 1 if factor in _NOT_TRIED else tried),
+                strength(seen, changed, 1 if factor in _NOT_TRIED else tried * _chances(after, values[factor])),
                 tuple(sorted({tally.source for tally in after})),
             )
         )
     return tuple(sorted(found, key=lambda effect: (_FACTORS[effect.factor], effect.after_value)))
+
+
+def _chances(after: Sequence[Tally], values: int) -> int:
+    """How many values could have been the one without the failure: a run was made for one, a matrix offers them all."""
+    return 1 if any(tally.source == "run" for tally in after) else values
 
 
 def pool(tallies: Iterable[Tally]) -> Count:

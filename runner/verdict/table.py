@@ -33,6 +33,7 @@ from runner.verdict.conditions import (
     PROJECTS,
     REPEATABLE,
     STATES,
+    UNSTATED,
     Condition,
     Proof,
     base,
@@ -160,7 +161,7 @@ TABLE: tuple[Row, ...] = (
     ),
     Row(
         "threads-in-project",
-        (OF_THREADS, CONTROL_GREEN, PROJECTS),
+        (OF_THREADS, UNSTATED, CONTROL_GREEN, PROJECTS),
         Cause.PROJECT,
         weakest(_THREADS),
         "It takes several threads at once, and Triton alone works from several threads, so it is the project's own.",
@@ -169,7 +170,7 @@ TABLE: tuple[Row, ...] = (
     ),
     Row(
         "threads",
-        (OF_THREADS,),
+        (OF_THREADS, UNSTATED),
         Cause.THREAD_SAFETY,
         weakest(_THREADS, "whose it is was not found out"),
         "It takes several threads at once. Whose it is cannot be told from the control in these cells.",

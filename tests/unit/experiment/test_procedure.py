@@ -14,7 +14,7 @@ from runner.evidence.signatures import Category
 from runner.evidence.statistics import strength
 from runner.experiment.candidates import World, candidates
 from runner.experiment.conditions import Cache, Candidate, Conditions
-from runner.experiment.procedure import MOST_REPEATS, NONE, Start, find_start, next_run
+from runner.experiment.procedure import LEAST_REPEATS, MOST_REPEATS, NONE, Start, find_start, next_run
 from runner.model.contrast import Count
 from runner.model.plan import Pin, PlannedEnvironment
 from runner.model.words import Confidence, Factor, GilMode
@@ -224,3 +224,25 @@ def test_a_release_that_fails_in_another_way_is_passed_over_for_the_next_one() -
     assert tried() == {"3.6.0", "3.8.0"}
     assert tried("3.8.0") == {"3.6.0", "3.9.0"}
     assert tried("3.3.1", "3.6.0", "3.8.0", "3.9.0") == {"3.6.0", "3.8.0"}, "then it is tried whether that is still so"
+
+
+def test_a_failure_that_ends_by_itself_is_seen_again_before_a_cure_is_believed() -> None:
+    """An outage that was over after six runs: the factor that was tried first looks as if it had helped."""
+    runs = 0
+
+    def fails(_: Conditions) -> float:
+        nonlocal runs
+        runs += 1
+        return 1.0 if runs <= LEAST_REPEATS else 0.0
+
+    _, plan, counts = investigate(fails)
+    for one in plan:
+        before, after = counts.get(one.before, NONE), counts.get(one.after, NONE)
+        assert strength(before, after, 2).confidence is not Confidence.PROVEN
+
+
+def test_a_real_cure_is_proven_with_one_run_more() -> None:
+    _, plan, counts = investigate(lambda one: 1.0 if one.gil is GilMode.OFF else 0.0)
+    gil = next(one for one in plan if one.factor is Factor.GIL)
+    assert strength(counts[gil.before], counts[gil.after], 4).confidence is Confidence.PROVEN
+    assert counts[ALONE].total > LEAST_REPEATS

@@ -373,3 +373,30 @@ def test_the_order_of_what_comes_in_does_not_matter(data: st.DataObject, chance:
     chance.shuffle(shuffled)
     assert attribute(MATRIX, cells, shuffled) == first
     assert len({finding.id for finding in first}) == len(first)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_a_coin_is_no_contrast(rate: float) -> None:
+    """A test that fails by luck alone, in a matrix large enough for luck to look like a pattern."""
+    matrix = plan(
+        ("3.12", "3.13", "3.13t", "3.14", "3.14t"),
+        ("3.3.1", "3.4.0", "3.5.0", "3.5.1", "3.6.0", "3.7.0", "3.8.0", "3.9.0"),
+        (GilMode.ON, GilMode.OFF),
+    )
+    seen = []
+    for seed in range(60):
+        luck = random.Random(seed)  # noqa: S311 - a simulation
+        tests = [
+            result(matrix, cell.key.id, {"test_a.py::test": WRONG if luck.random() < rate else GOOD})
+            for cell in matrix.cells
+        ]
+        seen += [finding.confidence for finding in attribute(matrix, tests)]
+    assert seen.count(Confidence.PROVEN) <= 0.01 * len(seen) + 1
+    assert seen.count(Confidence.LIKELY) <= 0.10 * len(seen)
+
+
+def test_a_cell_of_the_same_value_that_passes_counts_on_the_side_that_was_seen() -> None:
+    failing = [cell.key.id for cell in MATRIX.cells if "3.7.0" in cell.key.id][:2]
+    finding = only(MATRIX, results(MATRIX, dict.fromkeys(failing, WRONG)))
+    assert finding.cause is Cause.UNEXPLAINED
+    assert "python: 3.12, 3.13 1 of 2 failed" not in said(finding)

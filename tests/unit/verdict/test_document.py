@@ -31,7 +31,9 @@ made from the code by a test, so the two cannot differ.
 2. Each contrast changes one factor: the GIL mode, the build, the Python version, the Triton version, the cache, the
    company of other tests, the commit. Cells of one matrix that differ in one factor are contrasts already. A torch that
    pins its Triton changes with it: the two are one axis. Cells whose other packages or settings differ make none.
-3. Contrasts of the same factor to the same value are pooled over cells; a side that several share counts once.
+3. Contrasts of the same factor to the same value are pooled over cells; a side that several share counts once. Where the
+   matrix is the contrast, cells that have the same value and passed count as well: only to look at those that failed
+   would make luck look like a rule.
 4. The first row of the table below that fits gives the cause.
 
 A signature is a lead. It orders the experiments and chooses a name where a contrast has shown that there is something to
@@ -41,7 +43,8 @@ most `likely`.
 ## How sure
 
 Confidence is computed from k of n failures on both sides with Fisher's exact test, one-sided, times the number of factors
-tried (Bonferroni).
+tried (Bonferroni), and, where the cells of the matrix alone are the contrast, times the number of values among which the
+one without the failure was found. A coin thrown in each of 64 cells is then proven to have a cause in less than 1 of 100 matrices.
 
 | word | rule |
 |---|---|

@@ -149,3 +149,27 @@ def test_an_expectation_can_name_a_test_that_fails_in_a_race() -> None:
     excused = judge(PLAN.model_copy(update={"expectations": (known,)}), RESULTS, today=today, races=races)
     assert excused.verdict is VerdictWord.PASS
     assert [cell.expected for cell in excused.cells] == [False, True]
+
+
+def test_a_race_that_does_not_fail_by_itself_is_not_flaky() -> None:
+    """The races before it were left out when it was repeated."""
+    races = raced(OFF, 55, error=LOST)
+    root = race_findings(PLAN, {OFF.id: races})[0].id.split("unexplained-")[1]
+    again = Contrast(
+        cell=OFF.id,
+        root=root,
+        tests=("t.py::test_a",),
+        factor=Factor.REPEAT,
+        before=Side(value="as it was", count=Count(failed=1, total=1), source=f"cell {OFF.id}"),
+        after=Side(value="again", count=Count(failed=0, total=20)),
+    )
+    (found,) = race_findings(PLAN, {OFF.id: races}, [Contrasts(cell=OFF.id, contrasts=(again,))])
+    assert (found.cause, found.confidence) == (Cause.UNEXPLAINED, Confidence.CANNOT_TELL)
+
+
+def test_what_the_text_states_is_not_put_on_the_threads() -> None:
+    said = "used more than the memory limit of 1 GiB: it held 1.15 GiB"
+    killed = Attempt(outcome=Outcome.CRASHED, signal="SIGKILL", message=said)
+    races = raced(OFF, 3, broken=killed)
+    (found,) = race_findings(PLAN, {OFF.id: races}, [with_one_thread(races)])
+    assert (found.cause, found.confidence) == (Cause.RESOURCE, Confidence.LIKELY)
