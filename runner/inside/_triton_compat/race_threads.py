@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -27,7 +28,8 @@ def run_together(
         leave: the same after it.
 
     Returns:
-        What became of each; every exception counts, `SystemExit` and `KeyboardInterrupt` among them.
+        What became of each; every exception counts, `SystemExit` and `KeyboardInterrupt` among them. Where a test
+        interrupted the process, which reaches the main thread alone, that is what became of one that had passed.
     """
     calls: list[pytest.CallInfo[None] | None] = [None] * len(tests)
     gate = threading.Barrier(len(tests), timeout=START_SECONDS)
@@ -44,15 +46,43 @@ def run_together(
 
     threads = [threading.Thread(target=run, args=(n,), name=f"race-{n + 1}", daemon=True) for n in range(len(tests))]
     started = []
+    with _interrupts_noted() as interrupts:
+        try:
+            for thread in threads:
+                thread.start()
+                started.append(thread)
+        except (RuntimeError, MemoryError):  # no more threads: the others must not wait for it
+            gate.abort()
+        for thread in started:
+            thread.join()
+    done = [call or pytest.CallInfo.from_call(_never_ran, "setup") for call in calls]
+    if interrupts:
+        blamed = next((n for n, call in enumerate(done) if call.excinfo is None), 0)
+        done[blamed] = pytest.CallInfo.from_call(_interrupt, "call")
+    return done
+
+
+@contextlib.contextmanager
+def _interrupts_noted() -> Iterator[list[int]]:
+    """While this lasts SIGINT, or `_thread.interrupt_main`, is noted and raises nothing.
+
+    Raised, it would leave the threads to themselves; up to Python 3.12 `Thread.join` then takes them for ended. Where
+    somebody handles the signal otherwise, that stays so.
+    """
+    noted: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:
+        yield noted
+        return
+    signal.signal(signal.SIGINT, lambda number, _frame: noted.append(number))
     try:
-        for thread in threads:
-            thread.start()
-            started.append(thread)
-    except (RuntimeError, MemoryError):  # no more threads: the others must not wait for it
-        gate.abort()
-    for thread in started:
-        thread.join()
-    return [call or pytest.CallInfo.from_call(_never_ran, "setup") for call in calls]
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)  # handles what has arrived before it changes anything
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt("KeyboardInterrupt in the main thread: one of the threads interrupted the process")
 
 
 def _pass(gate: threading.Barrier, context: int | None) -> None:

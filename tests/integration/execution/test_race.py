@@ -154,6 +154,48 @@ def test_what_threads_raise_counts_whatever_it_is(project: Any) -> None:
     assert result.reason == "races: failed 48 of 48 in 6 of 7 tests"
 
 
+def test_an_interrupt_of_the_main_thread_costs_the_test_that_made_it_alone(project: Any) -> None:
+    result, races = run(
+        project,
+        """
+        import _thread, itertools, os, signal, threading
+        calls = itertools.count()
+        def in_a_thread():
+            return threading.current_thread() is not threading.main_thread()
+        def test_before(): pass
+        def test_kills():
+            if in_a_thread(): os.kill(os.getpid(), signal.SIGINT)
+        def test_interrupts_once():
+            if in_a_thread() and next(calls) == 4: _thread.interrupt_main()
+        def test_interrupts_and_fails():
+            if in_a_thread():
+                _thread.interrupt_main()
+                raise ValueError("as well")
+        def test_after(): pass
+        """,
+        threads=3,
+        rounds=4,
+    )
+    found = {test.id.split("::")[-1]: test for test in races.tests}
+    assert {name: (test.rounds_done, test.passed, test.failed) for name, test in found.items()} == {
+        "test_before": (4, 12, 0),
+        "test_kills": (4, 8, 4),
+        "test_interrupts_once": (4, 11, 1),
+        "test_interrupts_and_fails": (4, 0, 12),
+        "test_after": (4, 12, 0),
+    }
+    (error,) = found["test_interrupts_once"].errors
+    assert (error.phase, error.type, error.count, error.round) == ("call", "KeyboardInterrupt", 1, 2)
+    assert error.message == "KeyboardInterrupt in the main thread: one of the threads interrupted the process"
+    assert {e.type: e.count for e in found["test_interrupts_and_fails"].errors} == {
+        "ValueError": 8,
+        "KeyboardInterrupt": 4,
+    }
+    assert len(races.workers) == 1
+    assert races.unfinished == ()
+    assert result.reason == "races: failed 17 of 36 in 3 of 5 tests"
+
+
 def test_a_deadlock_is_named_with_the_thread_and_its_stack(project: Any) -> None:
     project.limits = Limits(test_seconds=3, cell_seconds=120)
     result, races = run(
