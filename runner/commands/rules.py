@@ -8,6 +8,7 @@ from pathlib import Path
 from runner.errors import UsageError
 from runner.evidence.rulefile import read_rules, with_user_rules
 from runner.evidence.signatures import Rules
+from runner.model.document import read_regular
 from runner.model.plan import Plan, RuleFile
 
 MOST_BYTES = 1024 * 1024
@@ -33,14 +34,10 @@ def read_rule_file(path: Path, name: str) -> RuleFile:
     """
     remedy = "Name a file of signatures; docs/attribution.md describes its format."
     try:
-        with path.open("rb") as stream:
-            content = stream.read(MOST_BYTES + 1)
-        text = content.decode("utf-8")
+        text = read_regular(path, MOST_BYTES).decode("utf-8")
     except OSError as error:
         raise UsageError(f"{name} could not be read: {error.strerror or error}.", remedy=remedy) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{name} is not text: {error}.", remedy=remedy) from error
-    if len(content) > MOST_BYTES:
-        raise UsageError(f"{name} has more than {MOST_BYTES:,} bytes.", remedy=remedy)
     read_rules(text, name)
     return RuleFile(name=name, text=text)

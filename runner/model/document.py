@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from runner.errors import DocumentError
 
 D = TypeVar("D", bound="Document")
+MOST_BYTES = 1024**3
+"""Most bytes of a document that is read."""
 
 
 class Value(BaseModel):
@@ -38,10 +42,11 @@ class Document(Value):
         """Read and validate one document.
 
         Raises:
-            DocumentError: the file is missing, is not JSON, is of another schema version, or does not fit the schema.
+            DocumentError: the file is missing, is no regular file, has more than `MOST_BYTES`, is not JSON, is of
+            another schema version, or does not fit the schema.
         """
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_regular(path, MOST_BYTES).decode("utf-8")
         except OSError as error:
             raise cls._refused(f"{path} could not be read: {error.strerror or error}") from error
         except UnicodeDecodeError as error:
@@ -83,6 +88,25 @@ class Document(Value):
     def write(self, path: Path) -> None:
         """Write the document so that a reader finds the old file or the whole new one."""
         write_whole(path, self.to_json())
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """What a file holds; links are followed.
+
+    A test can put a pipe or a device where a file is expected: reading one may never begin, or never end.
+
+    Raises:
+        OSError: it cannot be read, it is no regular file, or it has more than `most` bytes; `strerror` says which.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as stream:  # noqa: PTH123
+        found = os.fstat(stream.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        # The size first, so that what is too large never comes into memory; then what was added meanwhile.
+        content = b"" if found.st_size > most else stream.read(most + 1)
+    if max(found.st_size, len(content)) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+    return content
 
 
 def hide_from_git(folder: Path) -> None:

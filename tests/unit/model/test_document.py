@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runner.errors import DocumentError
+from runner.model.document import MOST_BYTES
 from runner.model.plan import Plan
 from runner.model.verdict import Verdict
 from tests.unit.verdict.building import plan
@@ -44,6 +46,31 @@ def test_a_missing_file_says_so_once(tmp_path: Path) -> None:
         Verdict.read(tmp_path / "verdict.json")
     assert caught.value.message == f"{tmp_path}/verdict.json could not be read: No such file or directory"
     assert "triton-compat judge" in caught.value.remedy
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "verdict.json"
+    os.mkfifo(path)
+    with pytest.raises(DocumentError, match=r"verdict\.json could not be read: it is no regular file"):
+        Verdict.read(path)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(DocumentError, match=r"verdict\.json could not be read: it is no regular file"):
+        Verdict.read(path)
+
+
+def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
+    plan().write(tmp_path / "kept.json")
+    (tmp_path / "plan.json").symlink_to("kept.json")
+    assert Plan.read(tmp_path / "plan.json") == plan()
+
+
+def test_a_document_has_a_largest_size(tmp_path: Path) -> None:
+    path = tmp_path / "verdict.json"
+    with path.open("wb") as stream:
+        stream.truncate(MOST_BYTES + 1)
+    with pytest.raises(DocumentError, match=r"could not be read: it has more than 1,073,741,824 bytes"):
+        Verdict.read(path)
 
 
 def without_environments(data: dict[str, Any]) -> None:
