@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from runner.errors import MatrixFileError
+from runner.evidence.pattern import MOST_STEPS, compile_pattern
 from runner.evidence.signatures import Category, Rule, Rules
 from runner.model.plan import RuleFile
 from runner.model.verdict import RACED
@@ -22,17 +23,15 @@ _FLAGS = ("states", "sticky", "mark")
 _KNOWN = frozenset((*_TEXTS, *_LISTS, *_FLAGS, "crash_below"))
 _REQUIRED = ("id", "categories", "meaning", "next_step")
 _SIGNS = ("patterns", "crash_below", "death")
-_WIDE = 20
-_MOST_WIDE = 2
-_MOST = 500
-_REPEAT = re.compile(r"\{(\d*)(?:(,)(\d*))?\}")
+_SHIPPED_STEPS = 20_000_000
+"""More than a user's pattern may take: the long ones begin with words that a log rarely repeats."""
 
 
 @functools.cache
 def built_in() -> Rules:
     """The signatures that ship with the tool."""
     text = importlib.resources.files("runner.evidence").joinpath("signatures.yml").read_text(encoding="utf-8")
-    return Rules(read_rules(text, "signatures.yml"))
+    return Rules(read_rules(text, "signatures.yml", _SHIPPED_STEPS))
 
 
 def with_user_rules(files: Iterable[RuleFile]) -> Rules:
@@ -47,34 +46,48 @@ def with_user_rules(files: Iterable[RuleFile]) -> Rules:
     return rules
 
 
-def read_rules(text: str, name: str) -> tuple[Rule, ...]:
+def read_rules(text: str, name: str, most_steps: int = MOST_STEPS) -> tuple[Rule, ...]:
     """Read the rules of one file.
 
     Args:
         text: a YAML list of mappings.
         name: what an error calls the file.
+        most_steps: what each pattern may take at one place of a log, see `compile_pattern`.
 
     Raises:
         MatrixFileError: all mistakes at once, each with its line and column.
     """
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
-        raise MatrixFileError(f"{where}: {getattr(error, 'problem', None) or error}", remedy=_REMEDY) from error
-    reader = _Reader(name)
+    root = _compose(text, name)
+    reader = _Reader(name, most_steps)
     rules = reader.rules(root) if root is not None else []
     if reader.problems:
         raise MatrixFileError("\n".join(reader.problems), remedy=_REMEDY)
     return tuple(rules)
 
 
+def _compose(text: str, name: str) -> yaml.Node | None:
+    """The nodes of a file; None when it holds none."""
+    cause: Exception
+    loader: yaml.SafeLoader | None = None
+    try:
+        loader = yaml.SafeLoader(text)
+        return loader.get_single_node()
+    except RecursionError as error:
+        said, cause = "lists or mappings stand too deep in each other", error
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # the latter two for an escape that is no character
+        said, cause = getattr(error, "problem", None) or str(error).splitlines()[0], error
+    mark = getattr(cause, "problem_mark", None) or (loader and loader.get_mark())
+    before = text[: getattr(cause, "position", 0)].split("\n")
+    line, column = (mark.line, mark.column) if mark else (len(before) - 1, len(before[-1]))
+    raise MatrixFileError(f"{name}:{line + 1}:{column + 1}: {said}", remedy=_REMEDY) from cause
+
+
 class _Reader:
     """Walks the nodes of one file and gathers its problems."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, most_steps: int) -> None:
         self.name = name
+        self.most_steps = most_steps
         self.problems: list[str] = []
 
     def problem(self, node: yaml.Node, text: str) -> None:
@@ -101,8 +114,10 @@ class _Reader:
         before = len(self.problems)
         fields: dict[str, Any] = {}
         for key, value in node.value:
-            word = key.value
-            if word not in _KNOWN:
+            word = key.value if isinstance(key, yaml.ScalarNode) else None
+            if word is None:
+                self.problem(key, "the name of a field is a word, not a list or a mapping")
+            elif word not in _KNOWN:
                 self.problem(key, f"{word!r} is not a field of a rule; the fields are {', '.join(sorted(_KNOWN))}")
             elif word in fields:
                 self.problem(key, f"{word!r} stands twice in this rule")
@@ -156,81 +171,12 @@ class _Reader:
 
     def pattern(self, node: yaml.Node, text: str) -> re.Pattern[str]:
         try:
-            compiled = re.compile(text, re.MULTILINE)
-        except re.error as error:
-            self.problem(node, f"{text!r} is not a regular expression: {error}")
+            return compile_pattern(text, self.most_steps)
+        except ValueError as error:
+            self.problem(node, f"{text[:200]!r} {error}")
             return re.compile("")
-        trouble = endless(text) or ("it matches the empty text, so it would match every log" * bool(compiled.match("")))
-        if trouble:
-            self.problem(node, f"{text!r} cannot be used: {trouble}")
-        return compiled
 
     def group(self, node: yaml.Node, pattern: re.Pattern[str]) -> re.Pattern[str]:
         if pattern.groups != 1:
             self.problem(node, f"{pattern.pattern!r} needs one group: what it holds tells failures apart")
         return pattern
-
-
-def endless(pattern: str) -> str | None:
-    """Why a pattern could take too long on a hostile log, or None.
-
-    Every repeat must have an upper bound, none may stand inside another, and few may be wide: then the time is
-    linear in the length of the log, whatever it holds.
-    """
-    wide, position = 0, 0
-    groups: list[bool] = [False]
-    closed_with_repeat = False
-    while position < len(pattern):
-        char = pattern[position]
-        if char == "\\":
-            position, closed_with_repeat = position + 2, False
-            continue
-        if char == "[":
-            position, closed_with_repeat = _class_end(pattern, position), False
-            continue
-        if char == "(":
-            groups.append(False)
-        elif char == ")":
-            inner = groups.pop() if len(groups) > 1 else False
-            groups[-1] |= inner
-            closed_with_repeat = inner
-            position += 1
-            continue
-        most, width = _repeat(pattern, position)
-        if width:
-            if most is None or most > _MOST:
-                return f"a repeat without an upper bound of at most {_MOST}; write {{0,300}} in place of * or +"
-            if most > 1 and closed_with_repeat:
-                return "a repeat inside a repeat; write the inner part out"
-            wide += most > _WIDE
-            groups[-1] |= most > 1
-            position += width
-        else:
-            position += 1
-        closed_with_repeat = False
-    return f"more than {_MOST_WIDE} repeats wider than {_WIDE}" if wide > _MOST_WIDE else None
-
-
-def _class_end(pattern: str, start: int) -> int:
-    position = start + 1
-    if pattern[position : position + 1] == "^":
-        position += 1
-    if pattern[position : position + 1] == "]":
-        position += 1
-    while position < len(pattern) and pattern[position] != "]":
-        position += 2 if pattern[position] == "\\" else 1
-    return position + 1
-
-
-def _repeat(pattern: str, position: int) -> tuple[int | None, int]:
-    """Upper bound (None for no bound) and width of the repeat at a position; width 0 when there is none."""
-    if pattern[position] in "*+":
-        return None, 1
-    if pattern[position] == "?" and pattern[position - 1 : position] != "(":
-        return 1, 1
-    match = _REPEAT.match(pattern, position)
-    if match is None:
-        return 0, 0
-    least, comma, most = match.groups()
-    bound = most if comma else least
-    return (int(bound) if bound else None), match.end() - position

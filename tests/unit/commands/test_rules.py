@@ -93,7 +93,7 @@ def test_a_rule_on_the_command_line_goes_before_one_of_the_matrix_file(tmp_path:
         (b"\xff\xfe", 11, "mine.yml is not text"),
         (rule(category="queue").encode(), 12, "mine.yml:2:16: 'queue' is not a category; the categories are thread-"),
         (b"- id: [", 12, "mine.yml:1:8: "),
-        (b"#" * (1024 * 1024 + 1), 11, "mine.yml has more than 1,048,576 bytes."),
+        (b"#" * (1024 * 1024 + 1), 11, "mine.yml could not be read: it has more than 1,048,576 bytes."),
     ],
 )
 def test_a_file_that_cannot_be_used_stops_with_its_place(
@@ -106,6 +106,18 @@ def test_a_file_that_cannot_be_used_stops_with_its_place(
     assert words in told
     assert "docs/attribution.md describes" in told
     assert not (tmp_path / ".triton-compat" / "verdict.json").exists()
+
+
+def test_a_pipe_is_no_rule_file(tmp_path: Path) -> None:
+    write(tmp_path)
+    os.mkfifo(tmp_path / "mine.yml")
+    told = call(tmp_path, "judge", "--rules", "mine.yml", ends_with=11)
+    assert "mine.yml could not be read: it is no regular file." in told
+
+
+def test_a_mistake_in_the_plans_rules_is_a_users(tmp_path: Path) -> None:
+    write(tmp_path, RuleFile(name="mine.yml", text="- {[a]: b}"))
+    assert "mine.yml:1:4: the name of a field is a word" in call(tmp_path, "judge", ends_with=12)
 
 
 class TestMatrixFile:

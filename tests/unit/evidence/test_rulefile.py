@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from runner.errors import MatrixFileError
-from runner.evidence.rulefile import built_in, endless, read_rules
+from runner.evidence.rulefile import read_rules
 
 GOOD = """\
 - id: mine
@@ -83,41 +83,20 @@ def test_every_mistake_is_named_with_its_line() -> None:
         ("a: b", "mine.yml:1:1: a rule file is a list"),
         (GOOD.replace("mine", "race-mine"), "mine.yml:1:7: the id 'race-mine' may not"),
         (GOOD + GOOD, "mine.yml:8:3: a rule with"),
+        ("- {[a]: b}", "mine.yml:1:4: the name of a field is a word"),
+        ("- {? {a: b} : c}", "mine.yml:1:6: the name of a field is a word"),
+        ("- id: x\n  meaning: " + "[" * 5_000, r"mine.yml:2:\d+: lists or mappings stand too deep"),
+        ('- id: x\n- "\\UFFFFFFFF"', r"mine.yml:2:\d+: "),
+        ("- id: x\n- a\0b", "mine.yml:2:4: "),
+        (GOOD.replace("queue is full", "a{0,99999999999}"), "mine.yml:3:14: .* is not a regular expression"),
+        (GOOD.replace("queue is full", "a{0," + "9" * 5_000 + "}"), "mine.yml:3:14: .* is not a regular expression"),
+        (GOOD.replace("queue is full", "(" * 3_000 + "a" + ")" * 3_000), "mine.yml:3:14: .* stand too deep"),
+        (GOOD.replace("queue is full", "(a|a){0,300}b"), "mine.yml:3:14: .* more than 25,000 steps"),
     ],
 )
 def test_a_file_that_is_no_list_of_rules(text: str, words: str) -> None:
     with pytest.raises(MatrixFileError, match=words):
         read_rules(text, "mine.yml")
-
-
-@pytest.mark.parametrize(
-    ("pattern", "trouble"),
-    [
-        ("plain text", None),
-        (r"C\+\+ \* \{3,\}", None),
-        ("[*+]{1,3}", None),
-        ("[]*]x", None),
-        ("(?:ab)?c", None),
-        ("(?:a{1,3}|b)?c", None),
-        (r"a.{0,300}b.{0,300}", None),
-        ("a*", "upper bound"),
-        ("a+?", "upper bound"),
-        ("a{3,}", "upper bound"),
-        ("a{0,501}", "upper bound"),
-        ("(a{1,9}){1,9}", "inside a repeat"),
-        ("(?:(?:a{2,3})b){2}", "inside a repeat"),
-        ("a{0,99}b{0,99}c{0,99}", "wider than"),
-    ],
-)
-def test_patterns_that_could_take_for_ever(pattern: str, trouble: str | None) -> None:
-    found = endless(pattern)
-    assert (trouble is None and found is None) or (found is not None and trouble is not None and trouble in found)
-
-
-def test_every_shipped_pattern_is_bounded() -> None:
-    for rule in built_in().rules:
-        for pattern in (*rule.patterns, *rule.also, *rule.without):
-            assert endless(pattern.pattern) is None
 
 
 def test_what_tells_apart_is_a_group() -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from runner.evidence.pattern import MOST_REPEATS, MOST_STEPS
 from runner.evidence.rulefile import built_in
 from runner.evidence.signatures import Category
 from runner.evidence.statistics import LIKELY_P, PROVEN_P, PROVEN_TRIALS, repeats_needed
+from runner.evidence.trace import MAX_TEXT
 from runner.verdict.attribution import attribute
 from runner.verdict.table import TABLE
 from tests.unit.verdict.examples import EXAMPLES
@@ -91,14 +93,18 @@ of a shipped rule replaces it; of several files the last one goes first, and tho
 | `meaning`, `next_step` | for people; `next_step` is something that a person can do |
 | `sources`, `versions` | where it was seen |
 
-Every repeat in a pattern needs an upper bound (`.{{0,300}}` in place of `.*`), and none may stand inside another: then the
-time is linear in the length of the log, whatever a test prints. Mistakes come all at
-once, each with its file, line and column, when the plan is made.
+Every repeat in a pattern needs an upper bound of at most {most_repeats} (`.{{0,300}}` in place of `.*`), and a pattern may not refer
+back to a group. The ways of repeats and alternatives that follow or hold each other multiply; a pattern of yours that could
+take more than {most_steps:,} steps at one place of a log is refused. So the time is linear in the length of the log, whatever
+a test prints, and a log is read up to {most_text} KiB. Mistakes come all at once, each with its file, line and column, when the
+plan is made.
 
 | shipped signature | leads to | states the fact | seen in |
 |---|---|---|---|
 {rules}
 """
+
+BOUNDS = {"most_repeats": MOST_REPEATS, "most_steps": MOST_STEPS, "most_text": MAX_TEXT // 1024}
 
 
 def document() -> str:
@@ -120,7 +126,7 @@ def document() -> str:
         f"| `{rule.id}` | {', '.join(rule.categories)} | {'yes' if rule.states else 'no'} | {', '.join(rule.sources)} |"
         for rule in built_in().rules
     )
-    parts.append(RULE_FILES.format(rules=rules, categories=", ".join(Category)))
+    parts.append(RULE_FILES.format(rules=rules, categories=", ".join(Category), **BOUNDS))
     return "\n".join(parts)
 
 
