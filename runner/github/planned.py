@@ -55,6 +55,12 @@ def read_payload(environ: Mapping[str, str]) -> dict[str, Any]:
         UsageError: `GITHUB_EVENT_PATH` names no file with a JSON object.
     """
     path = environ.get("GITHUB_EVENT_PATH", "")
+    if not path:
+        raise UsageError(
+            "This is for a job of GitHub Actions, and here is none: GITHUB_EVENT_PATH is not set.",
+            remedy="Elsewhere `triton-compat judge --baseline DIR` compares with the results in a folder, and "
+            "`triton-compat report` shows the verdict.",
+        )
     try:
         payload = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

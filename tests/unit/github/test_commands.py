@@ -155,6 +155,13 @@ def test_an_event_that_cannot_be_read_is_reported(tmp_path: Path, text: str | No
         read_payload({"GITHUB_EVENT_PATH": str(path)})
 
 
+@pytest.mark.parametrize("variables", [{}, {"GITHUB_EVENT_PATH": ""}])
+def test_outside_a_job_it_says_what_to_do_there(variables: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="for a job of GitHub Actions, and here is none") as caught:
+        read_payload(variables)
+    assert "`triton-compat judge --baseline DIR` compares" in caught.value.remedy
+
+
 def test_an_event_is_read(tmp_path: Path) -> None:
     path = tmp_path / "event.json"
     path.write_text(json.dumps({"a": 1}), encoding="utf-8")
