@@ -5,15 +5,23 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import NoReturn, TextIO, TypeAlias
 
 from runner import __version__, commands
 from runner.commands.interrupts import TerminatedError, interruptible
-from runner.errors import FileRefusedError, InterruptedRunError, TerminatedRunError, TritonCompatError, UsageError
+from runner.errors import (
+    FileRefusedError,
+    HungUpRunError,
+    InterruptedRunError,
+    TerminatedRunError,
+    TritonCompatError,
+    UsageError,
+)
 
 OUT = Path(".triton-compat")
 
@@ -48,28 +56,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TritonCompatError as error:
         if options.debug:
             raise
-        _say(error)
-        return error.exit_code
-    except BrokenPipeError:
-        # The reader went away (`| head`). Keep the interpreter from complaining when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return _say(error)
+    except KeyboardInterrupt as stop:
+        return _say(_interrupted(stop))
     except OSError as error:
-        if options.debug:
+        earlier = _find_interruption(error)
+        if earlier is None and isinstance(error, BrokenPipeError):  # the reader went away (`| head`)
+            _turn_away(sys.stdout)
+            return 141
+        if earlier is None and options.debug:
             raise
         refused = FileRefusedError(f"{error.filename or 'A file'}: {error.strerror or error}")
-        _say(refused)
-        return refused.exit_code
-    except KeyboardInterrupt as stop:
-        terminated = isinstance(stop, TerminatedError)
-        interrupted = TerminatedRunError("Stopped by SIGTERM.") if terminated else InterruptedRunError("Stopped.")
-        _say(interrupted)
-        return interrupted.exit_code
+        return _say(_interrupted(earlier) if earlier else refused)
     except Exception:  # noqa: BLE001 - Python's own exit status would be 1, and that says FAIL
         traceback.print_exc()
-        mistake = TritonCompatError("This is a mistake in triton-compat, not in your project.")
-        _say(mistake)
-        return mistake.exit_code
+        return _say(TritonCompatError("This is a mistake in triton-compat, not in your project."))
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -196,5 +197,33 @@ def _command(subparsers: _Subparsers, name: str, summary: str) -> argparse.Argum
     return parser
 
 
-def _say(error: TritonCompatError) -> None:
-    print(f"triton-compat: {error}", file=sys.stderr)
+def _find_interruption(error: BaseException | None) -> KeyboardInterrupt | None:
+    """What really ended the run, when something else broke on the way out: a closed terminal takes no last line."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error
+
+
+def _interrupted(stop: KeyboardInterrupt) -> InterruptedRunError:
+    if not isinstance(stop, TerminatedError):
+        return InterruptedRunError("Stopped.")
+    kind = HungUpRunError if stop.how is signal.SIGHUP else TerminatedRunError
+    return kind(f"Stopped by {stop.how.name}.")
+
+
+def _say(error: TritonCompatError) -> int:
+    """Tell what happened, should anybody still read it, and return the exit status, which is the error's anyway."""
+    try:
+        print(f"triton-compat: {error}", file=sys.stderr, flush=True)
+    except OSError:
+        _turn_away(sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _turn_away(sys.stdout)
+    return error.exit_code
+
+
+def _turn_away(stream: TextIO) -> None:
+    """Let the rest go nowhere: the interpreter flushes at exit, and what fails there changes the exit status."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -125,3 +125,9 @@ class TerminatedRunError(InterruptedRunError):
     """Something else than a person at the keyboard stopped the run: a cancelled job, a batch system, `kill`."""
 
     exit_code = 143
+
+
+class HungUpRunError(InterruptedRunError):
+    """The terminal was closed, or the connection to it lost."""
+
+    exit_code = 129

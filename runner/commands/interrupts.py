@@ -1,6 +1,7 @@
-"""What stops a run from outside: Ctrl-C, and SIGTERM, which is an interruption too and not a death on the spot.
+"""What stops a run from outside: Ctrl-C, and SIGTERM and SIGHUP, which interrupt too and are no death on the spot.
 
-GitHub cancels a job with SIGINT, after 7.5 seconds SIGTERM, after 2.5 more SIGKILL; batch systems begin with SIGTERM.
+GitHub cancels a job with SIGINT, after 7.5 seconds SIGTERM, after 2.5 more SIGKILL; batch systems begin with SIGTERM;
+a terminal that is closed, or an ssh connection that is lost, sends SIGHUP.
 """
 
 from __future__ import annotations
@@ -23,12 +24,20 @@ _PR_SET_PDEATHSIG = 1
 
 
 class TerminatedError(KeyboardInterrupt):
-    """SIGTERM arrived."""
+    """SIGTERM or SIGHUP arrived.
+
+    Args:
+        how: which of them.
+    """
+
+    def __init__(self, how: signal.Signals) -> None:
+        super().__init__(how.name)
+        self.how = how
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """While this lasts SIGTERM interrupts as Ctrl-C does, and what is told twice interrupts once.
+    """While this lasts SIGTERM and SIGHUP interrupt as Ctrl-C does, and what is told twice interrupts once.
 
     Signals that are ignored, as `nohup` and shells for their background jobs have it, stay so. Threads other than the
     first one cannot change how signals are taken; there nothing changes.
@@ -43,9 +52,9 @@ def interruptible() -> Iterator[None]:
         if last and now - last[0] < SAME_SECONDS:
             return
         last[:] = [now]
-        raise TerminatedError if number == signal.SIGTERM else KeyboardInterrupt
+        raise KeyboardInterrupt if number == signal.SIGINT else TerminatedError(signal.Signals(number))
 
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
     before = {number: signal.getsignal(number) for number in usual}
     ours = [number for number, handler in before.items() if handler == usual[number]]
     for number in ours:
@@ -71,7 +80,7 @@ def run_child(words: Sequence[str]) -> int:
         try:
             return child.wait()
         except BaseException as error:
-            child.send_signal(signal.SIGTERM if isinstance(error, TerminatedError) else signal.SIGINT)
+            child.send_signal(error.how if isinstance(error, TerminatedError) else signal.SIGINT)
             try:
                 child.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:

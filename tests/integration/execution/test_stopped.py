@@ -1,4 +1,4 @@
-"""Runs that are stopped from outside, by Ctrl-C or SIGTERM: a sentence, nothing left running, what finished is kept."""
+"""Runs that are stopped from outside, by a signal: a sentence, nothing left running, what finished is kept."""
 
 from __future__ import annotations
 
@@ -115,9 +115,10 @@ def finish(place: Path, words: list[str], out: str) -> CellResult:
     [
         ((signal.SIGINT,), 130, "triton-compat: Stopped.\n"),
         ((signal.SIGTERM,), 143, "triton-compat: Stopped by SIGTERM.\n"),
+        ((signal.SIGHUP,), 129, "triton-compat: Stopped by SIGHUP.\n"),
         ((signal.SIGINT, signal.SIGTERM), 130, "triton-compat: Stopped.\n"),
     ],
-    ids=["ctrl-c", "sigterm", "one-right-after-the-other"],
+    ids=["ctrl-c", "sigterm", "sighup", "one-right-after-the-other"],
 )
 def test_a_stopped_cell_ends_what_it_started_and_goes_on_later(
     place: Path, signals: tuple[signal.Signals, ...], status: int, sentence: str
@@ -139,7 +140,7 @@ def test_a_stopped_cell_ends_what_it_started_and_goes_on_later(
     assert (place / "ran").read_text(encoding="ascii") == "before\n", "a test that had finished ran again"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stopped_matrix_ends_what_its_sessions_started(
     place: Path, plain_project: Any, number: signal.Signals
 ) -> None:
@@ -162,21 +163,7 @@ def test_ctrl_c_in_a_terminal_reaches_all_of_them_and_interrupts_each_once(place
     for name, text in (("noxfile.py", NOXFILE), ("matrix.yml", MATRIX.format(python=plain_project.python))):
         (place / name).write_text(textwrap.dedent(text), encoding="utf-8")
     words = [sys.executable, "-m", "nox", "-f", "noxfile.py", "-s", "matrix"]
-    master, slave = pty.openpty()
-
-    def take_terminal() -> None:
-        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-
-    process = subprocess.Popen(
-        words,
-        cwd=place,
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        start_new_session=True,
-        preexec_fn=take_terminal,  # noqa: PLW1509 - nothing else runs here
-    )
-    os.close(slave)
+    process, master = run_in_terminal(words, place)
     said: list[bytes] = []
     reader = threading.Thread(
         target=lambda: said.extend(read_all(master))
@@ -194,6 +181,38 @@ def test_ctrl_c_in_a_terminal_reaches_all_of_them_and_interrupts_each_once(place
     result = finish(place, words, ".triton-compat")
     assert [test.outcome for test in result.tests] == [Outcome.PASSED] * 3
     assert (place / "ran").read_text(encoding="ascii") == "before\n", "a test that had finished ran again"
+
+
+def test_a_closed_terminal_ends_a_run_as_other_interruptions_do(place: Path) -> None:
+    """Nothing that is said arrives any more; neither that nor what the interpreter flushes changes the exit status."""
+    process, master = run_in_terminal(words_of(place), place)
+    with deaths(read_pids(place)) as are_dead:
+        os.close(master)
+        assert process.wait(60) == 129
+        assert are_dead()
+    result = finish(place, words_of(place), "out")
+    assert [test.outcome for test in result.tests] == [Outcome.PASSED] * 3
+    assert (place / "ran").read_text(encoding="ascii") == "before\n", "a test that had finished ran again"
+
+
+def run_in_terminal(words: list[str], folder: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a command in a terminal of its own. Returns the terminal's other end as well."""
+    master, slave = pty.openpty()
+
+    def take_terminal() -> None:
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+    process = subprocess.Popen(
+        words,
+        cwd=folder,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+        preexec_fn=take_terminal,  # noqa: PLW1509 - nothing else runs here
+    )
+    os.close(slave)
+    return process, master
 
 
 def read_all(terminal: int) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""What stops a run: SIGTERM as Ctrl-C, told twice is told once, and passed on to a child that may take its time."""
+"""What stops a run: SIGTERM and SIGHUP as Ctrl-C, told twice is told once, passed on to a child that may finish."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ interrupts.STOP_SECONDS = float(sys.argv[1])
 try:
     interrupts.run_child([sys.executable, "-c", sys.argv[2]])
 except KeyboardInterrupt as stop:
-    print(type(stop).__name__, flush=True)
+    print(repr(stop), flush=True)
 """
 SLOW = """
 import os, signal, sys, time
@@ -30,7 +30,7 @@ def stop(number, frame):
     time.sleep(0.3)
     print("stopped by", signal.Signals(number).name, flush=True)
     sys.exit()
-for each in (signal.SIGINT, signal.SIGTERM):
+for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(each, stop)
 print(os.getpid(), flush=True)
 while True:
@@ -41,21 +41,31 @@ DEAF = SLOW.replace("signal.signal(each, stop)", "signal.signal(each, signal.SIG
 
 @pytest.fixture(autouse=True)
 def usual_handlers() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
     for number, handler in before.items():
         signal.signal(number, handler)
 
 
-@pytest.mark.parametrize(("number", "kind"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, TerminatedError)])
-def test_each_signal_interrupts_and_is_known_afterwards(number: signal.Signals, kind: type[BaseException]) -> None:
+REPRS = {
+    signal.SIGINT: "KeyboardInterrupt()",
+    signal.SIGTERM: "TerminatedError('SIGTERM')",
+    signal.SIGHUP: "TerminatedError('SIGHUP')",
+}
+
+
+@pytest.mark.parametrize("number", REPRS)
+def test_each_signal_interrupts_and_is_known_afterwards(number: signal.Signals) -> None:
     with pytest.raises(KeyboardInterrupt) as raised, interruptible():
         signal.raise_signal(number)
-    assert raised.type is kind
+    assert repr(raised.value) == REPRS[number]
+    assert getattr(raised.value, "how", signal.SIGINT) is number
 
 
 def test_what_is_told_twice_interrupts_once_and_what_comes_later_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,12 +82,13 @@ def test_what_is_told_twice_interrupts_once_and_what_comes_later_again(monkeypat
     assert cleaned == ["in peace"]
 
 
-def test_what_is_ignored_stays_ignored() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP], ids=["as-in-the-background", "as-with-nohup"])
+def test_what_is_ignored_stays_ignored(number: signal.Signals) -> None:
+    before = signal.signal(number, signal.SIG_IGN)
     with interruptible():
-        signal.raise_signal(signal.SIGINT)
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.raise_signal(number)
+        assert signal.getsignal(number) is signal.SIG_IGN
+    signal.signal(number, before)
 
 
 def test_in_another_thread_nothing_changes() -> None:
@@ -98,15 +109,14 @@ def test_the_exit_status_is_the_childs() -> None:
     assert run_child([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]) == -9
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", REPRS)
 def test_a_child_is_told_and_waited_for(number: signal.Signals) -> None:
     with subprocess.Popen([sys.executable, "-c", OUTER, "60", SLOW], stdout=subprocess.PIPE, text=True) as outer:
         assert outer.stdout is not None
         outer.stdout.readline()
         outer.send_signal(number)
         said = outer.stdout.read().splitlines()
-    kind = "TerminatedError" if number is signal.SIGTERM else "KeyboardInterrupt"
-    assert said == [f"stopped by {number.name}", kind]
+    assert said == [f"stopped by {number.name}", REPRS[number]]
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
@@ -119,4 +129,4 @@ def test_a_child_that_hears_nothing_is_killed_and_one_that_lost_us_is_told(how: 
         assert select.select([death], [], [], 30)[0], "the child is left"
         os.close(death)
         said = outer.stdout.read()
-    assert said == ("TerminatedError\n" if how is signal.SIGTERM else "stopped by SIGTERM\n")
+    assert said == ("TerminatedError('SIGTERM')\n" if how is signal.SIGTERM else "stopped by SIGTERM\n")
