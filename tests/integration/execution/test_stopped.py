@@ -195,6 +195,16 @@ def test_a_closed_terminal_ends_a_run_as_other_interruptions_do(place: Path) -> 
     assert (place / "ran").read_text(encoding="ascii") == "before\n", "a test that had finished ran again"
 
 
+def test_a_closed_terminal_ends_what_the_sessions_of_a_matrix_started(place: Path, plain_project: Any) -> None:
+    for name, text in (("noxfile.py", NOXFILE), ("matrix.yml", MATRIX.format(python=plain_project.python))):
+        (place / name).write_text(textwrap.dedent(text), encoding="utf-8")
+    process, master = run_in_terminal([sys.executable, "-m", "nox", "-f", "noxfile.py", "-s", "matrix"], place)
+    with deaths(read_pids(place)) as are_dead:
+        os.close(master)
+        assert process.wait(60) == 130
+        assert are_dead()
+
+
 def run_in_terminal(words: list[str], folder: Path) -> tuple[subprocess.Popen[bytes], int]:
     """Start a command in a terminal of its own. Returns the terminal's other end as well."""
     master, slave = pty.openpty()
